@@ -1,0 +1,24 @@
+"""Binary codes: packed bits and exact Hamming distance. Nothing here knows where codes come from."""
+
+from deepbinaries.codes.bits import MAX_BITS, pack, sign, unpack
+from deepbinaries.codes.codes import Codes, concatenate
+from deepbinaries.codes.files import load, save
+from deepbinaries.codes.hamming import Neighbours, Within, all_distances, distances, histograms, top_k, within
+
+__all__ = [
+    "MAX_BITS",
+    "Codes",
+    "Neighbours",
+    "Within",
+    "all_distances",
+    "concatenate",
+    "distances",
+    "histograms",
+    "load",
+    "pack",
+    "save",
+    "sign",
+    "top_k",
+    "unpack",
+    "within",
+]

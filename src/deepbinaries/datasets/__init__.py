@@ -1,0 +1,37 @@
+"""Datasets: one face for every format, splits that never leak, and checks.
+
+>>> scenes = load("scenes", items=10)
+>>> len(scenes.ids), type(scenes.picture(0))
+(10, <class 'bytes'>)
+"""
+
+import inspect
+import os
+from pathlib import Path
+from typing import Any, cast
+
+from deepbinaries.datasets.base import Dataset, Record, Records, check_dataset, digest
+from deepbinaries.datasets.labels import Labels
+from deepbinaries.datasets.splits import Parts, Split
+from deepbinaries.errors import unknown_name
+from deepbinaries.registry import DATASETS
+
+
+def load(name: str, root: str | Path | None = None, **settings: Any) -> Dataset:
+    """The dataset called `name`, read from `root` (formats and settings: docs/datasets.md).
+
+    Without a root, the folder of that name under the environment variable `DEEPBINARIES_DATA` is taken.
+    `name` may also be `my.module:function`; it is called with the root and the settings.
+    """
+    reader = DATASETS.load(name)
+    known = [parameter for parameter in inspect.signature(reader).parameters if parameter != "root"]
+    for setting in settings:
+        if setting not in known:
+            raise unknown_name(f"setting of the dataset {name!r}", setting, known)
+    home = os.environ.get("DEEPBINARIES_DATA")
+    if root is None and home and (Path(home) / name).is_dir():
+        root = Path(home) / name
+    return cast(Dataset, reader(None if root is None else Path(root), **settings))
+
+
+__all__ = ["Dataset", "Labels", "Parts", "Record", "Records", "Split", "check_dataset", "digest", "load"]

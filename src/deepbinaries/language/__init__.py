@@ -1,0 +1,1 @@
+"""Sentences: words, vocabularies, bags of words, concepts."""
