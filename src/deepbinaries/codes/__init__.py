@@ -3,7 +3,16 @@
 from deepbinaries.codes.bits import MAX_BITS, pack, sign, unpack
 from deepbinaries.codes.codes import Codes, concatenate
 from deepbinaries.codes.files import load, save
-from deepbinaries.codes.hamming import Neighbours, Within, all_distances, distances, histograms, top_k, within
+from deepbinaries.codes.hamming import (
+    Neighbours,
+    Within,
+    all_distances,
+    distances,
+    histograms,
+    rowwise_distances,
+    top_k,
+    within,
+)
 
 __all__ = [
     "MAX_BITS",
@@ -16,6 +25,7 @@ __all__ = [
     "histograms",
     "load",
     "pack",
+    "rowwise_distances",
     "save",
     "sign",
     "top_k",

@@ -67,6 +67,18 @@ def all_distances(queries: Codes, gallery: Codes) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64).reshape(len(queries), len(gallery))
 
 
+def rowwise_distances(a: Codes, b: Codes) -> NDArray[np.int64]:
+    """The distance of row i of `a` to row i of `b`, (n,).
+
+    >>> rowwise_distances(Codes.from_bits([[1, 1], [0, 0]]), Codes.from_bits([[1, 0], [1, 1]])).tolist()
+    [1, 2]
+    """
+    _same_length(a, b)
+    if len(a) != len(b):
+        raise UsageError(f"{len(a)} codes cannot be paired with {len(b)}", next_step="give one partner for every row")
+    return np.bitwise_count(a.packed ^ b.packed).sum(axis=1, dtype=np.int64)
+
+
 def top_k(queries: Codes, gallery: Codes, k: int) -> Neighbours:
     """The k nearest gallery rows of each query, exact, equal distances in row order.
 
@@ -131,14 +143,14 @@ def histograms(
     n_distances = gallery.bits + 1
     everything = np.zeros((len(queries), n_distances), dtype=np.int64)
     relevant = np.zeros_like(everything)
-    keys = np.empty(len(gallery), dtype=np.int64)
+    keys = np.empty(len(gallery), dtype=np.uint16)  # narrow: this loop is bound by memory
     for q, row in enumerate(distances(queries, gallery)):
         if query_masks is None or gallery_masks is None:
             everything[q] = np.bincount(row, minlength=n_distances)
             continue
         shares = _shares_a_label(query_masks[:, q], gallery_masks)
         # One count for both: irrelevant rows fall into the first half of the keys, relevant ones into the second.
-        np.multiply(shares, n_distances, out=keys)
+        np.multiply(shares, n_distances, out=keys, dtype=np.uint16)
         keys += row
         counts = np.bincount(keys, minlength=2 * n_distances)
         relevant[q] = counts[n_distances:]
@@ -147,8 +159,8 @@ def histograms(
 
 
 def _shares_a_label(query: NDArray[np.uint64], gallery: Masks) -> NDArray[np.bool_]:
-    shared: NDArray[np.uint64] = gallery[0] & query[0]
-    for w in range(1, len(gallery)):
+    shared = np.zeros(gallery.shape[1], dtype=np.uint64)
+    for w in np.flatnonzero(query):  # a word without a label of the query has nothing to share
         shared |= gallery[w] & query[w]
     return np.not_equal(shared, 0)
 

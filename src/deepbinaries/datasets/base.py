@@ -78,15 +78,15 @@ class Skips:
         self.counts: Counter[str] = Counter()
         self.first: dict[str, str] = {}
 
-    def add(self, reason: str, where: str) -> None:
-        """Leave an item out, or refuse it when `strict`.
+    def add(self, reason: str, where: str, *, expected: bool = False) -> None:
+        """Leave an item out, or refuse it when `strict`, unless whole files are `expected` to hold such items.
 
         >>> skips = Skips(strict=False)
         >>> skips.add("no caption", "captions.json, image 9")
         >>> dict(skips.counts), skips.first
         ({'no caption': 1}, {'no caption': 'captions.json, image 9'})
         """
-        if self.strict:
+        if self.strict and not expected:
             raise DataError(f"{where}: {reason}", next_step="correct it, or read without strict to leave it out")
         self.counts[reason] += 1
         self.first.setdefault(reason, where)

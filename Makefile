@@ -1,0 +1,40 @@
+# Every target sets up its own environment in .venv and is quick when nothing changed.
+#
+#   make demo    see it work
+#   make test    prove it: lint, types, layers, then every test with its coverage
+#   make check   lint, types and layers only
+#   make bench   measure it beside its peers; writes benchmarks/results/*.json
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+WORKERS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+
+.PHONY: demo test check bench
+.DELETE_ON_ERROR:
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("deepbinaries needs Python 3.11 or newer; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	@touch $@
+
+demo: $(READY)
+	@mkdir -p demo
+	$(BIN)/deepbinaries dataset check scenes --set items=400 --sheet demo/scenes.png
+	$(BIN)/python examples/first_codes.py
+	@echo "Look at demo/scenes.png; then try: $(BIN)/deepbinaries --help"
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+test: check
+	$(BIN)/pytest --numprocesses $(WORKERS) --cov --cov-report term
+
+bench: $(READY)
+	@for question in $(filter-out benchmarks/recording.py,$(wildcard benchmarks/*.py)); do \
+	  echo "== $$question"; $(BIN)/python $$question || exit 1; done

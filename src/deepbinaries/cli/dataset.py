@@ -1,0 +1,170 @@
+"""`deepbinaries dataset`: look at a dataset, export it, write its split."""
+
+import textwrap
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from deepbinaries.cli.output import AsJson, complain, say, write_json, write_text
+from deepbinaries.errors import UsageError
+
+FREQUENT = 24  # labels named on the page
+INDENT = " " * 14
+
+app = typer.Typer(help="Check, export and split datasets.")
+
+Name = Annotated[str, typer.Argument(help="A name of `deepbinaries list datasets`, or my.module:function.")]
+Root = Annotated[
+    Path | None, typer.Option(help="Where the files are; default: the folder of that name in DEEPBINARIES_DATA.")
+]
+SplitName = Annotated[
+    str, typer.Option("--split", help="A protocol, fraction:0.1, or a split file; default: the published one.")
+]
+Seed = Annotated[int, typer.Option(help="The seed of draws.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the reader, repeatable.")
+]
+
+
+@app.command("check")
+def check_command(
+    name: Name,
+    root: Root = None,
+    split: SplitName = "",
+    ignore_label: Annotated[list[str] | None, typer.Option(help="Leave a label out of relevance, repeatable.")] = None,
+    pictures: Annotated[int | None, typer.Option(min=0, help="How many pictures to open; default: all.")] = None,
+    sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (.png) here.")] = None,
+    seed: Seed = 0,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count, measure and look for what is broken, missing or leaking.
+
+    Leaves with 1 when there is a problem. Example: deepbinaries dataset check scenes --sheet scenes.png
+    """
+    from deepbinaries.datasets import load
+    from deepbinaries.datasets.check import check, sample_rows
+    from deepbinaries.datasets.contact_sheet import contact_sheet
+    from deepbinaries.datasets.protocols import make_split
+
+    dataset = load(name, root, **_settings(settings))
+    parts = make_split(split, dataset, seed=seed, root=root).parts(dataset, ignore_labels=ignore_label or ())
+    rows = None if pictures is None else sample_rows(dataset, pictures).tolist()
+    findings = check(dataset, parts, pictures=rows)
+    if sheet is not None:
+        contact_sheet(dataset, sample_rows(dataset, 30).tolist()).save(sheet, format="PNG")
+        say(f"contact sheet: {sheet}")
+    if as_json:
+        write_json(findings.to_json())
+    else:
+        write_text(_as_text(findings.facts))
+        for remark in findings.remarks:
+            write_text(f"note: {remark}")
+    for problem in findings.problems:
+        complain(f"problem: {problem}")
+    if findings.problems:
+        raise typer.Exit(1)
+
+
+@app.command("export")
+def export_command(
+    name: Name,
+    destination: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
+    root: Root = None,
+    form: Annotated[str, typer.Option(help="folder or webdataset.")] = "folder",
+    split: SplitName = "",
+    seed: Seed = 0,
+    settings: Set = None,
+) -> None:
+    """Write any dataset, with its split, as a folder of pictures or as WebDataset shards.
+
+    Example: deepbinaries dataset export scenes ~/scenes --set items=500
+    """
+    from deepbinaries.datasets import load
+    from deepbinaries.datasets.export import export
+    from deepbinaries.datasets.protocols import make_split
+
+    dataset = load(name, root, **_settings(settings))
+    export(dataset, destination, form=form, split=make_split(split, dataset, seed=seed, root=root))
+    say(f"{len(dataset.ids):,} items in {destination}")
+
+
+@app.command("split")
+def split_command(
+    name: Name,
+    destination: Annotated[Path, typer.Argument(help="The split file (.json) to write.")],
+    root: Root = None,
+    split: SplitName = "",
+    seed: Seed = 0,
+    settings: Set = None,
+) -> None:
+    """Write a split as a file of ids with their digests.
+
+    Example: deepbinaries dataset split folder split.json --root ~/Pictures --split fraction:0.2
+    """
+    from deepbinaries.datasets import load
+    from deepbinaries.datasets.protocols import make_split
+
+    if destination.exists():
+        raise UsageError(f"{destination} exists", next_step="give another name, or move it away first")
+    dataset = load(name, root, **_settings(settings))
+    made = make_split(split, dataset, seed=seed, root=root)
+    made.save(destination)
+    say(f"{len(made.query):,} queries, {len(made.database):,} in the database, {len(made.train):,} to learn from")
+
+
+def _settings(pairs: list[str] | None) -> dict[str, Any]:
+    """`name=value` texts as settings; numbers and yes/no become what they look like.
+
+    >>> _settings(["items=20", "strict=true", "sentence=first"])
+    {'items': 20, 'strict': True, 'sentence': 'first'}
+    """
+    settings: dict[str, Any] = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise UsageError(f"--set {pair} has no value", next_step="write --set name=value")
+        settings[name.strip().replace("-", "_")] = _value(value.strip())
+    return settings
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _as_text(facts: dict[str, Any]) -> str:
+    """The findings as a short page; `--json` has all of them."""
+    dataset, sentences, labels = facts["dataset"], facts["sentences"], facts["labels"]
+    lines = [f"{dataset['name']}: {dataset['items']:,} items, digest {dataset['digest'][:12]}"]
+    if sentences["count"]:
+        words = sentences["words"]
+        lines.append(
+            f"  sentences   {sentences['count']:,}, {sentences['an_item']} an item, "
+            f"{words['mean']} words on average, the longest {words['longest']}"
+        )
+    frequent = [f"{name} {count:,}" for name, count in labels["frequency"].items()]
+    more = f", and {len(frequent) - FREQUENT} more" if len(frequent) > FREQUENT else ""
+    lines.append(f"  labels      {labels['count']:,}, {labels['an_item']} an item")
+    if frequent:
+        lines += textwrap.wrap(
+            ", ".join(frequent[:FREQUENT]) + more, 100, initial_indent=INDENT, subsequent_indent=INDENT
+        )
+    if pictures := facts.get("pictures"):
+        size = " x ".join(map(str, pictures.get("median_size", [])))
+        lines.append(f"  pictures    {pictures['read']:,} read, {len(pictures['broken']):,} broken, median size {size}")
+    split = facts["split"]
+    sizes = ", ".join(f"{part} {size:,}" for part, size in split["sizes"].items())
+    lines.append(f"  split       {split['protocol']}: {sizes}")
+    if split["note"]:
+        lines.append(INDENT + split["note"])
+    for kind, gallery in split["galleries"].items():
+        lines.append(f"  gallery     {kind}: {gallery['items']:,} items, chance {gallery['chance']:.3f}")
+    return "\n".join(lines)

@@ -1,0 +1,114 @@
+"""The command `deepbinaries`.
+
+Exit codes, everywhere: 0 done, 1 nothing found or a check failed, 2 wrong use, 3 any other error,
+130 interrupted.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from deepbinaries import __version__
+from deepbinaries.cli.dataset import app as dataset_app
+from deepbinaries.cli.evaluate import evaluate
+from deepbinaries.cli.output import AsJson, complain, write_json, write_table, write_text
+from deepbinaries.errors import Error, UsageError
+from deepbinaries.registry import KINDS
+
+NOTHING, USAGE, FAILURE, INTERRUPTED = 1, 2, 3, 130
+
+# Some releases of typer carry a copy of click, others depend on it: this is the parent of either's usage errors.
+WrongUse = typer.BadParameter.__bases__[0]
+
+app = typer.Typer(
+    name="deepbinaries",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Photographs and sentences as short binary codes, so that one finds the other.",
+    epilog="Exit codes: 0 done, 1 nothing found or a check failed, 2 wrong use, 3 any other error.",
+)
+app.add_typer(dataset_app, name="dataset")
+app.command()(evaluate)
+
+Kind = StrEnum("Kind", {name: name for name in KINDS})
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        write_text(f"deepbinaries {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version  # its callback has answered
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(USAGE)
+
+
+@app.command("list")
+def list_names(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    as_json: AsJson = False,
+) -> None:
+    """List the known methods, datasets, backbones or indexes.
+
+    Example: deepbinaries list datasets
+    """
+    entries = KINDS[kind.value]
+    if as_json:
+        write_json([{"name": name, "summary": entry.summary, "extra": entry.extra} for name, entry in entries.items()])
+    else:
+        write_table(["name", "what it is"], [[name, entry.summary] for name, entry in entries.items()])
+    if not entries:
+        complain(f"no {kind.value} are registered in this release")
+        raise typer.Exit(NOTHING)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code; every error becomes one line with the next step."""
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        code = app(args=arguments, prog_name="deepbinaries", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except UsageError as error:
+        return _refuse(str(error), USAGE)
+    except Error as error:
+        return _refuse(str(error), FAILURE)
+    except (typer.Abort, KeyboardInterrupt):
+        return _refuse("interrupted; nothing half-written was left behind", INTERRUPTED)
+    except WrongUse as error:
+        where = error.ctx.command_path if error.ctx else "deepbinaries"
+        return _refuse(f"{error.format_message().rstrip('.?')}; see `{where} --help`", USAGE)
+    except BrokenPipeError:
+        # The reader of our output has gone, as `head` does; Python must not complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{place}{error.strerror or error}; check the path, its permissions and the free space", FAILURE)
+    except Exception as error:
+        if os.environ.get("DEEPBINARIES_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        return _refuse(f"a mistake in deepbinaries ({what}); run again with DEEPBINARIES_DEBUG=1 and report it", FAILURE)
+
+
+def _refuse(message: str, code: int) -> int:
+    complain("deepbinaries: " + " ".join(message.split()))
+    return code

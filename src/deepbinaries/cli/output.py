@@ -1,0 +1,49 @@
+"""What commands print: data on standard output, everything else on standard error.
+
+A terminal gets tables, a pipe gets plain tab-separated lines, `--json` gets JSON.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def write_json(data: Any) -> None:
+    """Print one JSON document."""
+    sys.stdout.write(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows: as a table on a terminal, tab-separated and without the head in a pipe."""
+    if not sys.stdout.isatty():
+        sys.stdout.writelines("\t".join(row) + "\n" for row in rows)
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in head:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table, markup=False)
+
+
+def write_text(text: str) -> None:
+    """Print a line of data."""
+    sys.stdout.write(text + "\n")
+
+
+def say(text: str) -> None:
+    """Print a line for the person in front of a terminal, on standard error; silent in a pipe."""
+    if sys.stderr.isatty():
+        sys.stderr.write(text + "\n")
+
+
+def complain(text: str) -> None:
+    """Print a line on standard error, always."""
+    sys.stderr.write(text + "\n")

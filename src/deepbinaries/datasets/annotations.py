@@ -1,0 +1,178 @@
+"""Ids, sentences and labels out of one JSON object: the columns that folders and shards share.
+
+`captions`, `caption` or `text` holds a text or a list of texts, `labels` or `label` a name, a number
+or a list of them, `id` the item's own name. What is missing or null is simply not known.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from deepbinaries.datasets.base import Record, Skips
+from deepbinaries.errors import DataError
+
+CAPTION_COLUMNS = ("captions", "caption", "text")
+LABEL_COLUMNS = ("labels", "label")
+MAX_TEXT_BYTES = 2**20  # the largest text that annotates one item
+MAX_LIST_BYTES = 64 * 2**20  # the largest file that describes a dataset
+
+
+class UnusableItemError(Exception):
+    """One item that cannot be taken; readers count the reason, or refuse the item when they are strict."""
+
+    def __init__(self, reason: str, detail: str = ""):
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+
+    def count(self, skips: Skips, where: str) -> None:
+        skips.add(self.reason, f"{where}, {self.detail}" if self.detail else where)
+
+
+class Vocabulary:
+    """The label names a dataset states; without such a list every name is taken, and a number is its own name.
+
+    >>> Vocabulary(["cat", "dog"]).name(1), Vocabulary(None).name(1)
+    ('dog', '1')
+    """
+
+    def __init__(self, names: Sequence[str] | None):
+        self.names = names
+        self._known = frozenset(names or ())
+
+    @classmethod
+    def read(cls, path: Path, key: str) -> "Vocabulary":
+        """The list called `key` in a JSON file, where there is such a file and such a list."""
+        names = read_object(path).get(key)
+        if names is None:
+            return cls(None)
+        if not isinstance(names, list) or not all(is_text(name) and name for name in names):
+            raise DataError(f"{key!r} in {path} is not a list of names", next_step="list the label names in order")
+        if len(set(names)) != len(names):
+            raise DataError(f"{key!r} in {path} has a name twice", next_step="give every label a name of its own")
+        return cls(names)
+
+    def name(self, value: object) -> str:
+        """The name of a label that a file gives by name or by number; numbers may be written as text."""
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise UnusableItemError("a label is neither a name nor a number", repr(value)[:80])
+        text = str(value)
+        if not text.strip() or not is_text(text):
+            raise UnusableItemError("a label is blank or no valid text")
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+        if self.names is None:
+            if isinstance(value, int) and value < 0:
+                raise UnusableItemError("a label has a negative number", text)
+            return text
+        if isinstance(value, str) and value in self._known:
+            return value
+        if number is None or number >= len(self.names):
+            raise UnusableItemError("a label is not in the list of labels", repr(value)[:80])
+        return self.names[number]
+
+    def order(self, records: Iterable[Record]) -> Sequence[str]:
+        """The stated names, or those that occur: numbers by size, anything else by alphabet."""
+        if self.names is not None:
+            return self.names
+        names = sorted({name for record in records for name in record.labels})
+        if all(name.isascii() and name.isdecimal() for name in names):
+            names.sort(key=lambda name: (len(name.lstrip("0")), name.lstrip("0")))
+        return names
+
+
+def sentences_in(row: Mapping[str, Any], skips: Skips, where: str) -> tuple[str, ...] | None:
+    """An item's sentences, or None when no column holds any; blank ones are left out and counted."""
+    column = _first_present(row, CAPTION_COLUMNS)
+    if column is None:
+        return None
+    texts = row[column] if isinstance(row[column], list) else [row[column]]
+    if not all(is_text(text) for text in texts):
+        raise UnusableItemError(f"{column!r} is neither a text nor a list of texts")
+    return without_blanks(texts, skips, where)
+
+
+def labels_in(row: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[str, ...] | None:
+    """An item's label names, each once, or None when no column holds any."""
+    column = _first_present(row, LABEL_COLUMNS)
+    if column is None:
+        return None
+    values = row[column] if isinstance(row[column], list) else [row[column]]
+    return tuple(dict.fromkeys(vocabulary.name(value) for value in values))
+
+
+def id_in(row: Mapping[str, Any], default: str) -> str:
+    """The id an item states, else the default; ids are lines of split files, so they hold no line break."""
+    stated = row.get("id", None)
+    if isinstance(stated, int) and not isinstance(stated, bool):
+        return str(stated)
+    id_ = default if stated is None else stated
+    if not is_text(id_) or not id_ or "\n" in id_ or "\r" in id_:
+        raise UnusableItemError("an id is empty, holds a line break or is no valid text", repr(id_)[:80])
+    return id_
+
+
+def without_blanks(texts: Sequence[str], skips: Skips, where: str) -> tuple[str, ...]:
+    """The texts that have a word in them; the others are counted.
+
+    >>> without_blanks(["two dogs", " "], Skips(strict=False), "line 1")
+    ('two dogs',)
+    """
+    for text in texts:
+        if not text.strip():
+            skips.add("a caption is blank", where)
+    return tuple(text for text in texts if text.strip())
+
+
+def decode(text: bytes) -> str:
+    """The text of an item's own small file, its white space made even."""
+    try:
+        return " ".join(text.decode("utf-8-sig").split())
+    except UnicodeDecodeError:
+        raise UnusableItemError("a caption is not valid UTF-8") from None
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is text that can be written as UTF-8; JSON may hold half characters, which cannot.
+
+    >>> is_text("é"), is_text(json.loads('"' + chr(92) + 'ud800"')), is_text(3)
+    (True, False, False)
+    """
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def parse_object(text: str | bytes) -> dict[str, Any]:
+    """The JSON object in a text; a ValueError says why there is none."""
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"it holds {type(value).__name__}, not an object")
+    return value
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object that describes a dataset, empty where there is no such file."""
+    if not path.is_file():
+        return {}
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_LIST_BYTES + 1)
+        if len(text) > MAX_LIST_BYTES:
+            raise ValueError(f"it has more than {MAX_LIST_BYTES:,} bytes")
+        return parse_object(text)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror})", next_step="restore its permissions") from error
+    except ValueError as error:
+        raise DataError(f"{path} is not a JSON object ({error})", next_step="correct it or copy it again") from error
+
+
+def _first_present(row: Mapping[str, Any], columns: Sequence[str]) -> str | None:
+    return next((column for column in columns if row.get(column) is not None), None)

@@ -1,0 +1,100 @@
+"""The pen: a handful of shapes, in units of the field one draws in."""
+
+from collections.abc import Sequence
+from math import isqrt
+
+from deepbinaries.datasets.scenes.canvas import STEPS, UNIT, Outline
+from deepbinaries.datasets.scenes.colours import Colour
+
+Point = tuple[int, int]
+Box = tuple[int, int, int, int]  # left, top, right, bottom, in pixels
+
+# A quarter of a circle of radius 1000 in eight steps; written down, since a sine may differ between machines.
+_QUARTER = [(1000, 0), (981, 195), (924, 383), (831, 556), (707, 707), (556, 831), (383, 924), (195, 981)]
+_HALF = _QUARTER + [(-y, x) for x, y in _QUARTER]  # from the right over the bottom to the left
+CIRCLE = _HALF + [(-x, -y) for x, y in _HALF]
+
+
+class Pen:
+    """Draws in a field of so many units by so many that lies over a box of the picture.
+
+    Units are whole numbers; x grows to the right (to the left when `mirrored`), y downwards.
+    """
+
+    def __init__(self, sheet: list[Outline], box: Box, field: tuple[int, int], *, mirrored: bool = False):
+        self.sheet, self.box, self.field, self.mirrored = sheet, box, field, mirrored
+
+    def polygon(self, colour: Colour, *corners: Point) -> None:
+        """A shape with straight edges."""
+        self._fill(colour, self._placed(corners))
+
+    def blob(self, colour: Colour, *corners: Point) -> None:
+        """A shape with round edges, which touches the middle of every edge of the polygon."""
+        self._fill(colour, _rounded(_rounded(self._placed(corners), closed=True), closed=True))
+
+    def block(self, colour: Colour, left: int, top: int, right: int, bottom: int) -> None:
+        """A rectangle."""
+        self.polygon(colour, (left, top), (right, top), (right, bottom), (left, bottom))
+
+    def oval(self, colour: Colour, x: int, y: int, rx: int, ry: int) -> None:
+        """An ellipse around a point."""
+        self._fill(colour, self._around(x, y, rx, ry, CIRCLE))
+
+    def disc(self, colour: Colour, x: int, y: int, r: int) -> None:
+        """A circle around a point."""
+        self.oval(colour, x, y, r, r)
+
+    def dome(self, colour: Colour, x: int, y: int, rx: int, ry: int) -> None:
+        """The upper half of an ellipse, standing on the middle of its base; with a negative height, a bowl."""
+        self._fill(colour, self._around(x, y, rx, -ry, [*_HALF, (-1000, 0)]))
+
+    def ring(self, colour: Colour, x: int, y: int, r: int, width: int) -> None:
+        """A circle with a hole; `width` is that of the rim."""
+        inner = r - width
+        start = CIRCLE[0]
+        self._fill(colour, self._around(x, y, r, r, [*CIRCLE, start]) + self._around(x, y, inner, inner, [*CIRCLE, start]))
+
+    def line(self, colour: Colour, width: int, *corners: Point) -> None:
+        """A stroke through the points."""
+        self._stroke(colour, width, self._placed(corners))
+
+    def curve(self, colour: Colour, width: int, *corners: Point) -> None:
+        """A round stroke from the first point to the last, bent towards those between."""
+        self._stroke(colour, width, _rounded(_rounded(self._placed(corners), closed=False), closed=False))
+
+    def _stroke(self, colour: Colour, width: int, path: list[Point]) -> None:
+        half = max(width * (self.box[2] - self.box[0]) * UNIT // (2 * self.field[0]), STEPS // 2)
+        for (x0, y0), (x1, y1) in zip(path, path[1:], strict=False):
+            length = max(1, isqrt((x1 - x0) ** 2 + (y1 - y0) ** 2))
+            dx, dy = (y0 - y1) * half // length, (x1 - x0) * half // length
+            self._fill(colour, [(x0 + dx, y0 + dy), (x1 + dx, y1 + dy), (x1 - dx, y1 - dy), (x0 - dx, y0 - dy)])
+        for x, y in path[1:-1]:
+            self._fill(colour, [(x + half * cos // 1000, y + half * sin // 1000) for cos, sin in CIRCLE[::4]])
+
+    def _fill(self, colour: Colour, corners: list[Point]) -> None:
+        red, green, blue = colour
+        self.sheet.append(Outline(red | green << 8 | blue << 16, corners))
+
+    def _placed(self, corners: Sequence[Point]) -> list[Point]:
+        left, top, right, bottom = self.box
+        width, height = self.field
+        if self.mirrored:
+            left, right = right, left
+        return [
+            ((left * width + x * (right - left)) * UNIT // width, (top * height + y * (bottom - top)) * UNIT // height)
+            for x, y in corners
+        ]
+
+    def _around(self, x: int, y: int, rx: int, ry: int, circle: Sequence[Point]) -> list[Point]:
+        (x0, y0), (x1, y1) = self._placed([(x, y), (x + rx, y + ry)])
+        return [(x0 + (x1 - x0) * cos // 1000, y0 + (y1 - y0) * sin // 1000) for cos, sin in circle]
+
+
+def _rounded(corners: list[Point], *, closed: bool) -> list[Point]:
+    """The corners cut off, a quarter of each edge on both sides; an open line keeps its ends."""
+    if closed:
+        pairs = zip(corners, [*corners[1:], corners[0]], strict=True)
+    else:
+        pairs = zip(corners, corners[1:], strict=False)
+    cut = [point for (a, b), (c, d) in pairs for point in (((3 * a + c) // 4, (3 * b + d) // 4), ((a + 3 * c) // 4, (b + 3 * d) // 4))]
+    return cut if closed else [corners[0], *cut[1:-1], corners[-1]]

@@ -1,0 +1,244 @@
+"""The words a model knows, their ids, and an honest answer about the words it does not know."""
+
+import dataclasses
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepbinaries.errors import DataError, UsageError
+from deepbinaries.language.spelling import nearest
+from deepbinaries.language.tokens import PAPER, TokenSettings, each_sentence, split, words
+
+PAD, UNK, EOS = 0, 1, 2
+FIRST_WORD = 3  # the id of the first word; the three before it have no spelling, so no sentence can write them
+
+FORMAT = "deepbinaries-vocabulary"
+VERSION = 1
+MAX_BYTES = 64 * 2**20  # of a file; a million words need a third of it
+_SHOWN = 10  # words of one kind that a message lists
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a vocabulary makes of one sentence; its words stand as they were written, in their order.
+
+    >>> print(Reading(known=("red", "lights"), unknown=("Weihnachtsmarkt",), cut=("at", "night")))
+    'Weihnachtsmarkt' is unknown; past the length and left out: at, night; used: red, lights
+    """
+
+    known: tuple[str, ...]
+    unknown: tuple[str, ...]
+    cut: tuple[str, ...]  # past the length, whether known or not
+
+    @property
+    def understood(self) -> bool:
+        """Whether at least one word is known; without one, a search would answer at random."""
+        return bool(self.known)
+
+    def __str__(self) -> str:
+        parts = []
+        if self.unknown:
+            verb = "is" if len(set(self.unknown)) == 1 else "are"
+            parts.append(f"{_listed(self.unknown, quote=True)} {verb} unknown")
+        if self.cut:
+            parts.append(f"past the length and left out: {_listed(self.cut)}")
+        parts.append(f"used: {_listed(self.known)}" if self.known else "no word is left to search by")
+        return "; ".join(parts)
+
+
+class Vocabulary:
+    """Known words and their ids: `pad` is 0, `unk` 1, `eos` 2, then the words from 3 on, in their order.
+
+    `words` leaves the three special tokens out; `len(vocabulary)` counts every id, as an embedding needs it.
+
+    >>> vocabulary = Vocabulary.from_sentences(["a dog", "a cat", "a dog"], minimum_count=2)
+    >>> vocabulary.words, len(vocabulary)
+    (('a', 'dog'), 5)
+    """
+
+    def __init__(self, words: Sequence[str], settings: TokenSettings = PAPER):
+        self.words = tuple(words)
+        self.settings = settings
+        if not all(isinstance(word, str) and word for word in self.words):
+            raise DataError("a word of the vocabulary is empty or no text", next_step="leave it out")
+        self._id_of = {word: id_ for id_, word in enumerate(self.words, start=FIRST_WORD)}
+        if len(self._id_of) != len(self.words):
+            repeated = next(word for word, count in Counter(self.words).items() if count > 1)
+            raise DataError(f"the vocabulary holds {repeated!r} twice", next_step="give every word once")
+
+    @classmethod
+    def from_sentences(
+        cls,
+        sentences: Iterable[str],
+        settings: TokenSettings = PAPER,
+        *,
+        minimum_count: int = 3,
+        maximum_words: int | None = None,
+    ) -> "Vocabulary":
+        """The words seen at least `minimum_count` times, the most frequent first, equal counts by spelling.
+
+        Give training sentences only: a word that is known because a query used it flatters the result.
+        """
+        if minimum_count < 1 or (maximum_words is not None and maximum_words < 1):
+            raise UsageError(
+                f"minimum_count={minimum_count} and maximum_words={maximum_words} leave no word",
+                next_step="give numbers from 1 on",
+            )
+        counts = Counter(word for sentence in each_sentence(sentences) for word in words(sentence, settings))
+        frequent = [word for word, count in counts.items() if count >= minimum_count]
+        if not frequent:
+            raise DataError(
+                f"none of {len(counts):,} different words occurs {minimum_count} times",
+                next_step="give more sentences or a lower minimum_count",
+            )
+        frequent.sort(key=lambda word: (-counts[word], word))
+        return cls(frequent[:maximum_words], settings)
+
+    def __len__(self) -> int:
+        return FIRST_WORD + len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._id_of
+
+    def id(self, word: str) -> int:
+        """The id of a word in the spelling of `tokens.words`, or 1 (`unk`).
+
+        >>> Vocabulary(["dog"]).id("dog"), Vocabulary(["dog"]).id("cat")
+        (3, 1)
+        """
+        return self._id_of.get(word, UNK)
+
+    def encode(self, sentences: Iterable[str]) -> NDArray[np.int32]:
+        """The ids of the sentences' tokens, (n, length); without a length, (n, the longest of these sentences).
+
+        >>> Vocabulary(["a", "dog"], TokenSettings(length=5)).encode(["A dog.", "a red dog", ""]).tolist()
+        [[3, 4, 2, 0, 0], [3, 1, 4, 2, 0], [2, 0, 0, 0, 0]]
+        """
+        rows = [self._tokens(words(sentence, self.settings)) for sentence in each_sentence(sentences)]
+        length = self.settings.length
+        width = max((len(row) for row in rows), default=0) if length is None else length
+        ids = np.full((len(rows), width), PAD, dtype=np.int32)
+        for filled, row in zip(ids, rows, strict=True):
+            start = 0 if self.settings.padding == "right" else width - len(row)
+            filled[start : start + len(row)] = row
+        return ids
+
+    def reading(self, sentence: str) -> Reading:
+        """Which words of a sentence are known, which are not, and which are cut off.
+
+        >>> Vocabulary(["red", "lights"]).reading("Red lights, Weihnachtsmarkt").unknown
+        ('Weihnachtsmarkt',)
+        """
+        (sentence,) = each_sentence([sentence])
+        written = split(sentence, self.settings)
+        kept = self.settings.words_kept(len(written))
+        pairs = list(zip(written, words(sentence, self.settings), strict=True))[:kept]
+        return Reading(
+            known=tuple(as_written for as_written, word in pairs if word in self),
+            unknown=tuple(as_written for as_written, word in pairs if word not in self),
+            cut=tuple(written[kept:]),
+        )
+
+    def nearest(self, word: str) -> str | None:
+        """The known word whose spelling is nearest, or None when none is near; the more frequent one of equals.
+
+        >>> Vocabulary(["a", "umbrella"]).nearest("Umbrela")
+        'umbrella'
+        """
+        written = words(word, self.settings)
+        return nearest(written[0], self.words) if written else None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over words and settings: what a model records."""
+        return _digest(self._content())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and (self.words, self.settings) == (other.words, other.settings)
+
+    def __hash__(self) -> int:
+        return hash((self.words, self.settings))
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self.words):,} words)"
+
+    def save(self, path: str | Path) -> None:
+        """Write the vocabulary as JSON, at once or not at all."""
+        path = Path(path)
+        content = self._content()
+        whole = path.with_name(path.name + ".part")
+        try:
+            whole.write_text(json.dumps(content | {"sha256": _digest(content)}, indent=0) + "\n", encoding="ascii")
+            whole.replace(path)
+        except OSError as error:
+            raise DataError(f"{path} cannot be written ({error.strerror})", next_step="give another folder") from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Vocabulary":
+        """Read a vocabulary and prove its digest."""
+        path = Path(path)
+        content = _read(path)
+        stated = content.pop("sha256", None)
+        if stated != _digest(content):
+            raise DataError(
+                f"the content of {path} is not the one its digest was made for",
+                next_step="copy it again, or write it with Vocabulary.save",
+            )
+        try:
+            if not isinstance(content["words"], list):
+                raise TypeError("words is not a list")
+            return cls(content["words"], TokenSettings(**content["tokens"]))
+        except (KeyError, TypeError, UsageError, DataError) as error:
+            raise DataError(
+                f"{path} does not describe a vocabulary ({error})", next_step="write it with Vocabulary.save"
+            ) from error
+
+    def _tokens(self, sentence_words: list[str]) -> list[int]:
+        n_words = len(sentence_words)
+        ids = [self.id(word) for word in sentence_words[: self.settings.words_kept(n_words)]]
+        return [*ids, EOS] if self.settings.ends_with_eos(n_words) else ids
+
+    def _content(self) -> dict[str, Any]:
+        settings = dataclasses.asdict(self.settings)
+        return {"format": FORMAT, "version": VERSION, "tokens": settings, "words": list(self.words)}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The JSON object of a vocabulary file of this format and version, its content not yet proven."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror})", next_step="give a vocabulary file") from error
+    if len(raw) > MAX_BYTES:
+        raise DataError(f"{path} is larger than {MAX_BYTES >> 20} MiB", next_step="give a vocabulary file")
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is not whole JSON ({error})", next_step="copy it again") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError(f"{path} is not a vocabulary", next_step="give a file written by Vocabulary.save")
+    if content.get("version") != VERSION:
+        raise DataError(
+            f"{path} is a vocabulary of version {content.get('version')!r}",
+            next_step=f"this release reads version {VERSION}: update deepbinaries, or build the vocabulary again",
+        )
+    return content
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def _listed(some: tuple[str, ...], *, quote: bool = False) -> str:
+    different = list(dict.fromkeys(some))
+    shown = [f"{word!r}" if quote else word for word in different[:_SHOWN]]
+    more = len(different) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")

@@ -1,0 +1,42 @@
+"""Fixtures that more than one room's tests use, and the rule that no test is skipped in silence."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+# The only reasons for which a test may be skipped; any other skip fails the run.
+ALLOWED_SKIPS = ("DEEPBINARIES_DATA is not set",)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of the real datasets; tests that need it are skipped where it is absent."""
+    root = os.environ.get("DEEPBINARIES_DATA")
+    if not root:
+        pytest.skip("DEEPBINARIES_DATA is not set")
+    return Path(root)
+
+
+def _skips(config: pytest.Config) -> list[tuple[str, str]]:
+    """Every skipped test with its reason."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter else []
+    return [(report.nodeid, report.longrepr[2].removeprefix("Skipped: ")) for report in skipped]
+
+
+def _forbidden(config: pytest.Config) -> list[tuple[str, str]]:
+    return [(test, reason) for test, reason in _skips(config) if reason not in ALLOWED_SKIPS]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for test, reason in _skips(config):
+        terminalreporter.write_line(f"skipped {test}: {reason}")
+    for test, reason in _forbidden(config):
+        terminalreporter.write_line(f"this skip is not allowed: {test}: {reason}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    if session.exitstatus == pytest.ExitCode.OK and _forbidden(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,0 +1,102 @@
+"""What a user installs: small, complete, and without the training stack."""
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+
+# Refuses and records every attempt to import the training stack, also one hidden in a try block.
+WATCHED = """
+import sys
+class Watch:
+    attempts = []
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "sklearn", "scipy", "matplotlib"):
+            self.attempts.append(name)
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Watch())
+{code}
+print(Watch.attempts, file=sys.stderr)
+"""
+
+
+def attempts_of(code: str) -> str:
+    run = subprocess.run([sys.executable, "-c", WATCHED.format(code=code)], capture_output=True, text=True, check=True)
+    return run.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        "deepbinaries",
+        *(f"deepbinaries.{room}" for room in ("codes", "language", "vision", "datasets", "evaluation", "cli")),
+    ],
+)
+def test_importing_a_room_imports_no_training_stack(room):
+    assert attempts_of(f"import {room}") == "[]"
+
+
+def test_the_watch_notices_an_import_of_torch():
+    assert attempts_of("try:\n    import torch\nexcept ImportError:\n    pass") == "['torch']"
+
+
+@pytest.mark.parametrize("kind", ["methods", "datasets", "backbones", "indexes"])
+def test_listing_imports_no_training_stack(kind):
+    code = f"from deepbinaries.cli import main\ntry:\n    main(['list', '{kind}'])\nexcept SystemExit:\n    pass"
+    assert attempts_of(code) == "[]"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """The wheel and the sdist of this checkout; the wheel is made from the sdist, so that both are whole."""
+    out = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(REPOSITORY)]
+    subprocess.run(command, check=True, capture_output=True)
+    return out
+
+
+@pytest.fixture(scope="module")
+def empty_environment(built, tmp_path_factory) -> Path:
+    """A new environment that holds the wheel and what it asks for, nothing else."""
+    home = tmp_path_factory.mktemp("environment")
+    venv.create(home, with_pip=True)
+    (wheel,) = built.glob("*.whl")
+    command = [home / "bin" / "pip", "install", "--quiet", "--constraint", REPOSITORY / "constraints.txt", wheel]
+    subprocess.run(command, check=True, capture_output=True)
+    return home / "bin"
+
+
+def run_installed(environment: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "DEEPBINARIES_DATA")}
+    command = [environment / "deepbinaries", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=environment, env=clean)
+
+
+def test_the_wheel_runs_in_an_empty_environment(empty_environment):
+    version = run_installed(empty_environment, "--version")
+    assert (version.returncode, version.stderr) == (0, "")
+    assert version.stdout.startswith("deepbinaries 0.")
+
+
+def test_the_wheel_checks_a_dataset_in_an_empty_environment(empty_environment):
+    run = run_installed(empty_environment, "dataset", "check", "scenes", "--set", "items=20", "--json")
+    assert json.loads(run.stdout)["dataset"]["items"] == 20
+
+
+def test_the_base_install_brings_no_training_stack(empty_environment):
+    listing = subprocess.run([empty_environment / "pip", "list"], capture_output=True, text=True, check=True).stdout
+    installed = {line.split()[0].lower() for line in listing.splitlines()[2:]}
+    assert "numpy" in installed
+    assert not installed & {"torch", "scipy", "scikit-learn", "matplotlib"}
+
+
+def test_the_wheel_is_marked_as_typed(built):
+    (wheel,) = built.glob("*.whl")
+    content = subprocess.run([sys.executable, "-m", "zipfile", "-l", wheel], capture_output=True, text=True, check=True)
+    assert "deepbinaries/py.typed" in content.stdout
