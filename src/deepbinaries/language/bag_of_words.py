@@ -7,12 +7,10 @@ from numpy.typing import NDArray
 
 from deepbinaries.errors import UsageError
 from deepbinaries.language.tokens import each_sentence, words
-from deepbinaries.language.vocabulary import FIRST_WORD, Vocabulary
-
-MAX_CELLS = 2**30  # of the matrix, 4 bytes each: 4 GiB
+from deepbinaries.language.vocabulary import FIRST_WORD, MAX_CELLS, Vocabulary
 
 
-def bag_of_words(
+def count_words(
     sentences: Iterable[str], vocabulary: Vocabulary, *, binary: bool = False, normalise: bool = False
 ) -> NDArray[np.float32]:
     """How often each sentence holds each word, (n, words); column j counts `vocabulary.words[j]`.
@@ -25,7 +23,7 @@ def bag_of_words(
     The matrix is dense and takes 4 bytes a cell: 13,500 sentences and 2,000 words are 108 MB. More than
     4 GiB are refused: go through the sentences in parts, or build the vocabulary with `maximum_words`.
 
-    >>> bag_of_words(["a dog and a cat", "two owls"], Vocabulary(["a", "cat", "dog"])).tolist()
+    >>> count_words(["a dog and a cat", "two owls"], Vocabulary(["a", "cat", "dog"])).tolist()
     [[2.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
     """
     sentences = list(each_sentence(sentences))

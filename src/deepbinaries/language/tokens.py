@@ -26,7 +26,7 @@ class TokenSettings:
     remove_full_stops: bool = True  # "t.v." is "tv"; elsewhere a stop parts two words
     split_on_punctuation: bool = True  # otherwise white space alone parts words
     append_eos: bool = True  # the end token
-    length: int | None = 12  # tokens, `eos` among them; longer sentences lose their end
+    length: int | None = 12  # tokens, `eos` among them; longer sentences lose their end, None cuts none
     keep_eos: bool = False  # a cut sentence still ends with `eos`, at the cost of one more word
     padding: Literal["right", "left"] = "right"  # the side that fills up shorter sentences
 
@@ -102,20 +102,23 @@ def collapse(text: str) -> str:
     return " ".join(text.split())
 
 
-def each_sentence(sentences: Iterable[str]) -> Iterator[str]:
+def each_sentence(sentences: Iterable[str], where: str = "") -> Iterator[str]:
     """The sentences one by one, proven to be texts: a single text or a missing one is refused.
 
-    >>> list(each_sentence(["a dog", None]))
+    >>> list(each_sentence(["a dog", None], where="item 7: "))
     Traceback (most recent call last):
         ...
-    deepbinaries.errors.DataError: sentence 1 is NoneType, not text; give '' where there is none
+    deepbinaries.errors.DataError: item 7: sentence 1 is NoneType, not text; give '' where there is none
     """
-    if isinstance(sentences, str | bytes):
-        raise UsageError("one text was given where several are wanted", next_step="give a list, [sentence]")
+    if isinstance(sentences, str | bytes) or not isinstance(sentences, Iterable):
+        raise UsageError(
+            f"{where}{type(sentences).__name__} was given where a list of sentences is wanted",
+            next_step="give [sentence], also for a single one",
+        )
     for row, sentence in enumerate(sentences):
         if not isinstance(sentence, str):
             raise DataError(
-                f"sentence {row} is {type(sentence).__name__}, not text", next_step="give '' where there is none"
+                f"{where}sentence {row} is {type(sentence).__name__}, not text", next_step="give '' where there is none"
             )
         yield sentence
 
@@ -134,7 +137,8 @@ class _Characters(dict[int, str | None]):
 _APOSTROPHES = ("'", "\u2019", "\u02bc")  # typewriter, typographic, letter
 _ZERO_WIDTH_SPACE = "\u200b"  # the one format character that parts words
 _CHARACTERS = _Characters({ord(_ZERO_WIDTH_SPACE): " "} | {ord(character): "'" for character in _APOSTROPHES})
-_WORD = re.compile(r"[^\s']+(?:'[^\s']+)*")
+_CHARACTERS.update({code: _CHARACTERS[code] for code in range(128)})  # nearly all text, so it is looked up ahead
+_WORD = re.compile(r"\w[^\s']*(?:'[^\s']+)*")  # marks follow a letter; alone, as behind an emoji, they are no word
 _POSSESSIVE = re.compile(r"(?:'[sS])+\Z")
 _STOP_BETWEEN_INITIALS = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
 

@@ -21,7 +21,8 @@ FIRST_WORD = 3  # the id of the first word; the three before it have no spelling
 
 FORMAT = "deepbinaries-vocabulary"
 VERSION = 1
-MAX_BYTES = 64 * 2**20  # of a file; a million words need a third of it
+MAX_BYTES = 64 * 2**20  # of a file; a million words need about 12 MB
+MAX_CELLS = 2**30  # of a matrix, 4 bytes each: 4 GiB
 _SHOWN = 10  # words of one kind that a message lists
 
 
@@ -124,6 +125,11 @@ class Vocabulary:
         rows = [self._tokens(words(sentence, self.settings)) for sentence in each_sentence(sentences)]
         length = self.settings.length
         width = max((len(row) for row in rows), default=0) if length is None else length
+        if len(rows) * width > MAX_CELLS:
+            raise UsageError(
+                f"{len(rows):,} sentences of up to {width:,} tokens take {len(rows) * width * 4 / 2**30:.1f} GiB",
+                next_step="give the sentences in parts, or settings with a length",
+            )
         ids = np.full((len(rows), width), PAD, dtype=np.int32)
         for filled, row in zip(ids, rows, strict=True):
             start = 0 if self.settings.padding == "right" else width - len(row)
@@ -147,7 +153,7 @@ class Vocabulary:
         )
 
     def nearest(self, word: str) -> str | None:
-        """The known word whose spelling is nearest, or None when none is near; the more frequent one of equals.
+        """The known word whose spelling is nearest to this one's, or None; of equals the more frequent.
 
         >>> Vocabulary(["a", "umbrella"]).nearest("Umbrela")
         'umbrella'
