@@ -5,7 +5,7 @@ Lin et al., "Microsoft COCO: Common Objects in Context", ECCV 2014. Read from th
 which may also lie in `images/`. With `release="karpathy"` the sentences and the split come from
 `dataset_coco.json` (see coco_karpathy.py).
 
-Reading needs about as much memory as the largest annotation file has bytes, half a gigabyte.
+Reading needs a little more than twice the bytes of the largest annotation file, about one gigabyte.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ from deepbinaries.datasets.official import PICTURES, choice, records
 
 
 def load(
-    root: Path | None,
+    root: str | Path | None,
     *,
     release: str = "auto",  # "2014", "2017" or "karpathy"; auto takes 2014 when it is there
     splits: str = "both",  # "train", "val"
@@ -44,7 +44,7 @@ def load(
         return coco_karpathy.read(root, splits=splits, pictures=pictures, skips=skips)
     if release == "auto":
         release = _found(root, wanted)
-    COCO.need(root, {f: f"annotations_trainval{release}.zip" for f in _annotation_files(wanted, release)})
+    COCO.need(root, dict.fromkeys(_annotation_files(wanted, release), f"annotations_trainval{release}.zip"))
     folder_of = find_pictures(root, wanted, release, required=pictures == "required")
 
     captions = [read_captions(root / "annotations" / f"captions_{split}{release}.json", skips) for split in wanted]

@@ -19,8 +19,7 @@ SPLITS = ("train", "val")
 RELEASES = ("2014", "2017")
 
 KEPT = frozenset(
-    "images annotations categories id image_id file_name category_id name caption "  # the official files
-    "dataset filename cocoid split sentences raw sentid".split()  # the Karpathy file
+    ("images", "annotations", "categories", "id", "image_id", "file_name", "category_id", "name", "caption")
 )
 
 
@@ -66,7 +65,7 @@ def read_instances(path: Path, skips: Skips) -> Instances:
         names[category["id"]] = one_line(category["name"])
     categories: dict[int, set[int]] = defaultdict(set)
     for annotation, where in _annotations(content, images, path, skips):
-        if annotation.get("category_id") in names:
+        if _has(annotation, category_id=int) and annotation["category_id"] in names:
             categories[annotation["image_id"]].add(annotation["category_id"])
         else:
             skips.add("category that is not listed", where)

@@ -11,7 +11,6 @@ from typing import Any
 from deepbinaries.datasets.base import Record, Records, Skips
 from deepbinaries.datasets.coco_annotations import (
     COCO,
-    KEPT,
     RELEASES,
     SPLITS,
     complete,
@@ -26,6 +25,7 @@ from deepbinaries.errors import DataError
 
 KARPATHY = Collection("Deep Visual-Semantic Alignments", "cs.stanford.edu/people/karpathy/deepimagesent")
 FILE = "dataset_coco.json"
+KEPT = frozenset(("dataset", "images", "filename", "cocoid", "split", "sentences", "raw", "sentid"))
 SOURCES = {"train": ("train",), "val": ("restval", "val", "test")}  # by the split of 2014 they were taken from
 
 
@@ -73,8 +73,8 @@ def _instances_release(root: Path) -> str:
     for year in RELEASES:
         if all((root / file).exists() for file in files[year]):
             return year
-    COCO.need(root, {file: "annotations_trainval2014.zip" for file in files["2014"]})
-    return "2014"
+    missing = [file for file in files["2014"] if not (root / file).exists()]
+    raise COCO.lacks(root, missing, ["annotations_trainval2014.zip"])
 
 
 def _sentences(found: Any, where: str, skips: Skips) -> tuple[str, ...]:

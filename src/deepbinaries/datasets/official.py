@@ -19,6 +19,7 @@ from deepbinaries.errors import DataError, UsageError, unknown_name
 
 MAX_JSON_BYTES = 2 * 2**30  # four times the largest official file
 MAX_TEXT_BYTES = 64 * 2**20  # lists of labels and words
+MAX_ITEM_BYTES = 2**20  # the text of one item
 PICTURES = ("required", "optional")
 
 
@@ -29,13 +30,14 @@ class Collection:
     title: str
     page: str
 
-    def home(self, root: Path | None, *inner: str) -> Path:
+    def home(self, root: str | Path | None, *inner: str) -> Path:
         """The folder that holds the collection: the root, or one inside it when the root has it."""
         if root is None:
             raise UsageError(
                 f"{self.title} is read from files, and no folder was given",
                 next_step=f"download it from {self.page} and give the folder in which it was unpacked",
             )
+        root = Path(root)
         if not root.is_dir():
             raise DataError(
                 f"{root} is no folder", next_step=f"give the folder in which {self.title} ({self.page}) was unpacked"
@@ -55,9 +57,10 @@ class Collection:
         >>> print(error)
         data has no a.txt, b.txt; download f.zip of Flowers (flowers.example) and unpack it there
         """
+        wanted = ", ".join(dict.fromkeys(archives))
         return DataError(
             f"{home} has no {', '.join(missing)}",
-            next_step=f"download {', '.join(dict.fromkeys(archives))} of {self.title} ({self.page}) and unpack it there",
+            next_step=f"download {wanted} of {self.title} ({self.page}) and unpack it there",
         )
 
 
@@ -65,10 +68,10 @@ def records(name: str, items: Iterable[Record], *, label_names: Sequence[str], s
     """The items as a dataset; when none is left, the error that says why."""
     items = list(items)
     if not items:
-        reasons = (
-            ", ".join(f"{reason}: {count:,}" for reason, count in skips.counts.most_common()) or "the lists are empty"
+        reasons = [f"{reason}: {count:,}" for reason, count in skips.counts.most_common()] or ["the lists are empty"]
+        raise DataError(
+            f"no item of {name} can be used ({', '.join(reasons)})", next_step="check that all archives are unpacked"
         )
-        raise DataError(f"no item of {name} can be used ({reasons})", next_step="check that all archives are unpacked")
     return Records(name, items, label_names=label_names, skips=skips)
 
 
@@ -87,7 +90,7 @@ def read_json(path: Path, *, keep: SomeOf[str]) -> dict[str, Any]:
     """The JSON object of a file, in which every object has lost all keys but those to `keep`.
 
     Keys go as soon as their object is read, so that the outlines of COCO, most of its bytes, never
-    stand in memory together: the peak is about the size of the file.
+    stand in memory together: the peak is about twice the size of the file.
     """
     keep = frozenset(keep)
     try:
@@ -130,10 +133,22 @@ def read_text(path: Path, *encodings: str, limit: int = MAX_TEXT_BYTES) -> str:
     return content.decode("latin-1")
 
 
+def read_item(path: Path, *encodings: str, skips: Skips) -> str:
+    """The text of one item's own file; one that cannot be read counts as empty, unless reading is strict."""
+    try:
+        return read_text(path, *encodings, limit=MAX_ITEM_BYTES)
+    except DataError as error:
+        skips.add("text file that cannot be read", error.problem)
+        return ""
+
+
 def names_in(folder: Path) -> list[str]:
     """The names in a folder, sorted; one call for all is faster than asking for each picture."""
-    with os.scandir(folder) as found:
-        return sorted(entry.name for entry in found)
+    try:
+        with os.scandir(folder) as found:
+            return sorted(entry.name for entry in found)
+    except OSError as error:
+        raise _unreadable(folder, error) from error
 
 
 def whole_number(text: str) -> int | None:
@@ -173,4 +188,4 @@ def most_frequent(sets: Iterable[SomeOf[str]], names: Sequence[str], n: int) -> 
 
 
 def _unreadable(path: Path, error: OSError) -> DataError:
-    return DataError(f"{path} cannot be read ({error.strerror})", next_step="restore the file or its permissions")
+    return DataError(f"{path} cannot be read ({error.strerror})", next_step="restore it or its permissions")
