@@ -28,10 +28,15 @@ def load(name: str, root: str | Path | None = None, **settings: Any) -> Dataset:
     for setting in settings:
         if setting not in known:
             raise unknown_name(f"setting of the dataset {name!r}", setting, known)
+    return cast(Dataset, reader(find_root(name, root), **settings))
+
+
+def find_root(name: str, root: str | Path | None = None) -> Path | None:
+    """The folder a dataset is read from: the given one, or the one of its name in `DEEPBINARIES_DATA`."""
     home = os.environ.get("DEEPBINARIES_DATA")
     if root is None and home and (Path(home) / name).is_dir():
-        root = Path(home) / name
-    return cast(Dataset, reader(None if root is None else Path(root), **settings))
+        return Path(home) / name
+    return None if root is None else Path(root)
 
 
-__all__ = ["Dataset", "Labels", "Parts", "Record", "Records", "Split", "check_dataset", "digest", "load"]
+__all__ = ["Dataset", "Labels", "Parts", "Record", "Records", "Split", "check_dataset", "digest", "find_root", "load"]

@@ -7,7 +7,7 @@ or a list of them, `id` the item's own name. What is missing or null is simply n
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from deepbinaries.datasets.base import Record, Skips
 from deepbinaries.errors import DataError
@@ -55,21 +55,15 @@ class Vocabulary:
 
     def name(self, value: object) -> str:
         """The name of a label that a file gives by name or by number; numbers may be written as text."""
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            raise UnusableItemError("a label is neither a name nor a number", repr(value)[:80])
-        text = str(value)
-        if not text.strip() or not is_text(text):
-            raise UnusableItemError("a label is blank or no valid text")
-        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
-        if self.names is None:
-            if isinstance(value, int) and value < 0:
-                raise UnusableItemError("a label has a negative number", text)
-            return text
-        if isinstance(value, str) and value in self._known:
+        if isinstance(value, str) and (value in self._known if self.names is not None else _is_name(value)):
             return value
-        if number is None or number >= len(self.names):
-            raise UnusableItemError("a label is not in the list of labels", repr(value)[:80])
-        return self.names[number]
+        number = _whole_number(value)
+        if self.names is None and number is not None:
+            return str(number)
+        if self.names is not None and number is not None and number < len(self.names):
+            return self.names[number]
+        known = "one of the list of labels" if self.names is not None else "a name or a number from 0 on"
+        raise UnusableItemError(f"a label is not {known}", f"{value!a:.80}")
 
     def order(self, records: Iterable[Record]) -> Sequence[str]:
         """The stated names, or those that occur: numbers by size, anything else by alphabet."""
@@ -81,58 +75,50 @@ class Vocabulary:
         return names
 
 
-def sentences_in(row: Mapping[str, Any], skips: Skips, where: str) -> tuple[str, ...] | None:
-    """An item's sentences, or None when no column holds any; blank ones are left out and counted."""
-    column = _first_present(row, CAPTION_COLUMNS)
-    if column is None:
-        return None
-    texts = row[column] if isinstance(row[column], list) else [row[column]]
-    if not all(is_text(text) for text in texts):
-        raise UnusableItemError(f"{column!r} is neither a text nor a list of texts")
-    return without_blanks(texts, skips, where)
+def sentences_in(row: Mapping[str, Any], skips: Skips, where: str) -> tuple[str, ...]:
+    """An item's sentences; blank ones are left out and counted.
 
-
-def labels_in(row: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[str, ...] | None:
-    """An item's label names, each once, or None when no column holds any."""
-    column = _first_present(row, LABEL_COLUMNS)
-    if column is None:
-        return None
-    values = row[column] if isinstance(row[column], list) else [row[column]]
-    return tuple(dict.fromkeys(vocabulary.name(value) for value in values))
-
-
-def id_in(row: Mapping[str, Any], default: str) -> str:
-    """The id an item states, else the default; ids are lines of split files, so they hold no line break."""
-    stated = row.get("id", None)
-    if isinstance(stated, int) and not isinstance(stated, bool):
-        return str(stated)
-    id_ = default if stated is None else stated
-    if not is_text(id_) or not id_ or "\n" in id_ or "\r" in id_:
-        raise UnusableItemError("an id is empty, holds a line break or is no valid text", repr(id_)[:80])
-    return id_
-
-
-def without_blanks(texts: Sequence[str], skips: Skips, where: str) -> tuple[str, ...]:
-    """The texts that have a word in them; the others are counted.
-
-    >>> without_blanks(["two dogs", " "], Skips(strict=False), "line 1")
+    >>> sentences_in({"captions": ["two dogs", " "]}, Skips(strict=False), "line 1")
     ('two dogs',)
     """
+    column = first_present(row, CAPTION_COLUMNS)
+    texts = _as_list(row[column]) if column else []
+    if not all(is_text(text) for text in texts):
+        raise UnusableItemError(f"{column!r} is neither a text nor a list of texts")
     for text in texts:
         if not text.strip():
             skips.add("a caption is blank", where)
     return tuple(text for text in texts if text.strip())
 
 
-def decode(text: bytes) -> str:
-    """The text of an item's own small file, its white space made even."""
-    try:
-        return " ".join(text.decode("utf-8-sig").split())
-    except UnicodeDecodeError:
-        raise UnusableItemError("a caption is not valid UTF-8") from None
+def labels_in(row: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[str, ...]:
+    """An item's label names, each once.
+
+    >>> labels_in({"labels": [1, "cat"]}, Vocabulary(["cat", "dog"]))
+    ('dog', 'cat')
+    """
+    column = first_present(row, LABEL_COLUMNS)
+    values = _as_list(row[column]) if column else []
+    return tuple(dict.fromkeys(vocabulary.name(value) for value in values))
 
 
-def is_text(value: object) -> bool:
+def id_in(row: Mapping[str, Any], default: str) -> str:
+    """The id an item states, else the default; ids are lines of split files, so they hold no line break."""
+    stated = row.get("id")
+    if isinstance(stated, int) and not isinstance(stated, bool):
+        return str(stated)
+    id_ = default if stated is None else stated
+    if not is_text(id_) or not id_ or "\n" in id_ or "\r" in id_:
+        raise UnusableItemError("an id is empty, holds a line break or is no valid text", f"{id_!a:.80}")
+    return id_
+
+
+def first_present(row: Mapping[str, Any], columns: Sequence[str]) -> str | None:
+    """The first of the columns that holds anything, or None."""
+    return next((column for column in columns if row.get(column) is not None), None)
+
+
+def is_text(value: object) -> TypeGuard[str]:
     """Whether a value is text that can be written as UTF-8; JSON may hold half characters, which cannot.
 
     >>> is_text("é"), is_text(json.loads('"' + chr(92) + 'ud800"')), is_text(3)
@@ -174,5 +160,16 @@ def read_object(path: Path) -> dict[str, Any]:
         raise DataError(f"{path} is not a JSON object ({error})", next_step="correct it or copy it again") from error
 
 
-def _first_present(row: Mapping[str, Any], columns: Sequence[str]) -> str | None:
-    return next((column for column in columns if row.get(column) is not None), None)
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _is_name(text: str) -> bool:
+    return bool(text.strip()) and is_text(text)
+
+
+def _whole_number(value: object) -> int | None:
+    """The number from 0 on that a value is, or spells."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

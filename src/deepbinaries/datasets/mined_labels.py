@@ -37,7 +37,8 @@ def with_mined_labels(dataset: Dataset, **settings: Any) -> Relabelled:
     >>> from deepbinaries.datasets import Record, Records
     >>> from deepbinaries.datasets.base import Skips
     >>> captions = {"1": "two dogs", "2": "a dog on a beach", "3": "a beach", "4": "a car"}
-    >>> album = Records("album", [Record(id_, None, (text,)) for id_, text in captions.items()], skips=Skips(strict=True))
+    >>> records = [Record(id_, None, (text,)) for id_, text in captions.items()]
+    >>> album = Records("album", records, skips=Skips(strict=True))
     >>> [with_mined_labels(album).labels.of(row) for row in range(4)]
     [('dog',), ('beach', 'dog'), ('beach',), ()]
     """

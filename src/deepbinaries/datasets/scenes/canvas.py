@@ -30,7 +30,7 @@ def paint(outlines: Sequence[Outline]) -> NDArray[np.uint32]:
     >>> paint([square])[:3, :3].tolist()
     [[7, 7, 0], [7, 7, 0], [0, 0, 0]]
     """
-    dots = np.zeros(DOTS * DOTS, dtype=np.uint32)
+    dots = np.zeros(DOTS * DOTS, dtype="<u4")
     owner, start, stop = _spans(outlines)
     colours = np.array([outline.colour for outline in outlines], dtype=np.uint32)[owner]
     for colour, first, last in zip(colours, start.tolist(), stop.tolist(), strict=True):

@@ -1,5 +1,7 @@
 """Colours that have a name, and their shades."""
 
+from dataclasses import dataclass
+
 from deepbinaries.datasets.scenes.dice import Dice
 
 Colour = tuple[int, int, int]  # red, green, blue, each 0 to 255
@@ -16,18 +18,18 @@ NAMED: dict[str, Colour] = {
     "brown": (134, 86, 50),
     "white": (238, 236, 230),
     "grey": (142, 144, 150),
-    "black": (50, 48, 54),
+    "black": (62, 60, 68),
 }
 
-INK: Colour = (34, 30, 34)
+RED, ORANGE, PINK = NAMED["red"], NAMED["orange"], NAMED["pink"]
 CHALK: Colour = (250, 248, 244)
-METAL: Colour = (176, 182, 190)
 GLASS: Colour = (190, 222, 236)
-WOOD: Colour = (150, 102, 60)
+INK: Colour = (34, 30, 34)
 LEAF: Colour = (64, 136, 62)
-STRAW: Colour = (244, 190, 60)
+METAL: Colour = (176, 182, 190)
 SKIN: Colour = (232, 182, 146)
-TYRE: Colour = (44, 44, 48)
+STRAW: Colour = (244, 190, 60)
+WOOD: Colour = (150, 102, 60)
 
 
 def blend(a: Colour, b: Colour, percent: int) -> Colour:
@@ -51,6 +53,24 @@ def lighter(colour: Colour, percent: int = 40) -> Colour:
 
 
 def varied(colour: Colour, dice: Dice, by: int = 14) -> Colour:
-    """The colour as another painter would have mixed it."""
-    red, green, blue = (min(255, max(0, part + dice.between(-by, by))) for part in colour)
+    """The colour as another painter would have mixed it: lighter or darker, and of nearly the same hue."""
+    light, hue = dice.between(-by, by), by // 3
+    red, green, blue = (min(255, max(0, part + light + dice.between(-hue, hue))) for part in colour)
     return red, green, blue
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the drawing of a thing leaves open: two colours, and dice for the small differences."""
+
+    main: Colour
+    second: Colour
+    dice: Dice
+
+    @property
+    def dark(self) -> Colour:
+        return darker(self.main)
+
+    @property
+    def light(self) -> Colour:
+        return lighter(self.main)

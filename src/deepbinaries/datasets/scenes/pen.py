@@ -1,22 +1,25 @@
 """The pen: a handful of shapes, in units of the field one draws in."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from math import isqrt
 
 from deepbinaries.datasets.scenes.canvas import STEPS, UNIT, Outline
-from deepbinaries.datasets.scenes.colours import Colour
+from deepbinaries.datasets.scenes.colours import Colour, Look
 
 Point = tuple[int, int]
 Box = tuple[int, int, int, int]  # left, top, right, bottom, in pixels
 
-# A quarter of a circle of radius 1000 in eight steps; written down, since a sine may differ between machines.
+# A circle of radius 1000 in 32 steps, from the right over the bottom. The quarter is written down,
+# since a sine may differ between machines.
 _QUARTER = [(1000, 0), (981, 195), (924, 383), (831, 556), (707, 707), (556, 831), (383, 924), (195, 981)]
-_HALF = _QUARTER + [(-y, x) for x, y in _QUARTER]  # from the right over the bottom to the left
+_HALF = _QUARTER + [(-y, x) for x, y in _QUARTER]
 CIRCLE = _HALF + [(-x, -y) for x, y in _HALF]
 
 
 class Pen:
-    """Draws in a field of so many units by so many that lies over a box of the picture.
+    """Draws in a field of so many units by so many, which lies over a box of the picture.
 
     Units are whole numbers; x grows to the right (to the left when `mirrored`), y downwards.
     """
@@ -28,13 +31,13 @@ class Pen:
         """A shape with straight edges."""
         self._fill(colour, self._placed(corners))
 
-    def blob(self, colour: Colour, *corners: Point) -> None:
-        """A shape with round edges, which touches the middle of every edge of the polygon."""
-        self._fill(colour, _rounded(_rounded(self._placed(corners), closed=True), closed=True))
-
     def block(self, colour: Colour, left: int, top: int, right: int, bottom: int) -> None:
         """A rectangle."""
         self.polygon(colour, (left, top), (right, top), (right, bottom), (left, bottom))
+
+    def blob(self, colour: Colour, *corners: Point) -> None:
+        """A polygon with its corners rounded off; it still touches the middle of every edge."""
+        self._fill(colour, _rounded(_rounded(self._placed(corners))))
 
     def oval(self, colour: Colour, x: int, y: int, rx: int, ry: int) -> None:
         """An ellipse around a point."""
@@ -44,15 +47,14 @@ class Pen:
         """A circle around a point."""
         self.oval(colour, x, y, r, r)
 
-    def dome(self, colour: Colour, x: int, y: int, rx: int, ry: int) -> None:
-        """The upper half of an ellipse, standing on the middle of its base; with a negative height, a bowl."""
-        self._fill(colour, self._around(x, y, rx, -ry, [*_HALF, (-1000, 0)]))
-
     def ring(self, colour: Colour, x: int, y: int, r: int, width: int) -> None:
         """A circle with a hole; `width` is that of the rim."""
-        inner = r - width
-        start = CIRCLE[0]
-        self._fill(colour, self._around(x, y, r, r, [*CIRCLE, start]) + self._around(x, y, inner, inner, [*CIRCLE, start]))
+        circle = [*CIRCLE, CIRCLE[0]]
+        self._fill(colour, self._around(x, y, r, r, circle) + self._around(x, y, r - width, r - width, circle))
+
+    def dome(self, colour: Colour, x: int, y: int, rx: int, ry: int) -> None:
+        """The upper half of an ellipse, standing on (x, y); with a negative height, a bowl hanging from it."""
+        self._fill(colour, self._around(x, y, rx, -ry, [*_HALF, (-1000, 0)]))
 
     def line(self, colour: Colour, width: int, *corners: Point) -> None:
         """A stroke through the points."""
@@ -60,11 +62,14 @@ class Pen:
 
     def curve(self, colour: Colour, width: int, *corners: Point) -> None:
         """A round stroke from the first point to the last, bent towards those between."""
-        self._stroke(colour, width, _rounded(_rounded(self._placed(corners), closed=False), closed=False))
+        first, *_, last = path = self._placed(corners)
+        for _ in range(2):
+            path = [first, *_rounded(path)[1:-3], last]
+        self._stroke(colour, width, path)
 
     def _stroke(self, colour: Colour, width: int, path: list[Point]) -> None:
         half = max(width * (self.box[2] - self.box[0]) * UNIT // (2 * self.field[0]), STEPS // 2)
-        for (x0, y0), (x1, y1) in zip(path, path[1:], strict=False):
+        for (x0, y0), (x1, y1) in pairwise(path):
             length = max(1, isqrt((x1 - x0) ** 2 + (y1 - y0) ** 2))
             dx, dy = (y0 - y1) * half // length, (x1 - x0) * half // length
             self._fill(colour, [(x0 + dx, y0 + dy), (x1 + dx, y1 + dy), (x1 - dx, y1 - dy), (x0 - dx, y0 - dy)])
@@ -90,11 +95,38 @@ class Pen:
         return [(x0 + (x1 - x0) * cos // 1000, y0 + (y1 - y0) * sin // 1000) for cos, sin in circle]
 
 
-def _rounded(corners: list[Point], *, closed: bool) -> list[Point]:
-    """The corners cut off, a quarter of each edge on both sides; an open line keeps its ends."""
-    if closed:
-        pairs = zip(corners, [*corners[1:], corners[0]], strict=True)
-    else:
-        pairs = zip(corners, corners[1:], strict=False)
-    cut = [point for (a, b), (c, d) in pairs for point in (((3 * a + c) // 4, (3 * b + d) // 4), ((a + 3 * c) // 4, (b + 3 * d) // 4))]
-    return cut if closed else [corners[0], *cut[1:-1], corners[-1]]
+@dataclass(frozen=True)
+class Drawing:
+    """How one kind of thing is drawn, and the field in which its points count."""
+
+    field: tuple[int, int]
+    strokes: Callable[[Pen, Look], None]
+
+    def put(self, sheet: list[Outline], box: Box, look: Look, *, mirrored: bool = False) -> None:
+        """Draw it over a box of the picture, which it fills."""
+        self.strokes(Pen(sheet, box, self.field, mirrored=mirrored), look)
+
+
+def in_field(width: int, height: int) -> Callable[[Callable[[Pen, Look], None]], Drawing]:
+    """Make a drawing of the function below."""
+    return lambda strokes: Drawing((width, height), strokes)
+
+
+def on_circle(x: int, y: int, r: int, step: int) -> Point:
+    """The point of a circle around (x, y), so many 32nds of a turn from its right end.
+
+    >>> on_circle(50, 50, 20, 8)
+    (50, 70)
+    """
+    cos, sin = CIRCLE[step % 32]
+    return x + r * cos // 1000, y + r * sin // 1000
+
+
+def _rounded(corners: list[Point]) -> list[Point]:
+    """Each edge of a closed line without its first and last quarter; the ends are the new corners."""
+    edges = zip(corners, [*corners[1:], corners[0]], strict=True)
+    return [
+        ((3 * a + c) // 4, (3 * b + d) // 4) if end == 0 else ((a + 3 * c) // 4, (b + 3 * d) // 4)
+        for (a, b), (c, d) in edges
+        for end in (0, 1)
+    ]
