@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from deepbinaries.datasets import check_dataset, folder
-from deepbinaries.datasets.listing import natural_key
+from deepbinaries.datasets.folder.listing import natural_key
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.vision import read_picture
 

@@ -134,6 +134,13 @@ def test_the_stored_sentence_stands_for_an_item():
     assert [split.sentence(dataset, row) for row in (0, 1)] == ["two", "three"]
 
 
+def test_an_item_without_the_wanted_sentence_is_named():
+    dataset = Records("numbers", [Record("a", None), Record("b", None, ("one",))], skips=Skips(strict=True))
+    split = Split("numbers", query=("a",), database=("b",))
+    with pytest.raises(SplitError, match="a has 0 sentences"):
+        split.sentence(dataset, 0)
+
+
 def test_a_draw_does_not_depend_on_the_order_of_ids_or_on_other_items():
     ids = [f"item-{i}" for i in range(100)]
     drawn = draw(ids, 10, seed=3, purpose="query")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from deepbinaries.datasets import Split, check_dataset, load, webdataset
-from deepbinaries.datasets.shards import open_shard
-from deepbinaries.datasets.tar import members
+from deepbinaries.datasets.webdataset.shards import open_shard
+from deepbinaries.datasets.webdataset.tar import members
 from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.vision import read_picture
 

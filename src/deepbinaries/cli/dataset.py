@@ -43,13 +43,15 @@ def check_command(
 
     Leaves with 1 when there is a problem. Example: deepbinaries dataset check scenes --sheet scenes.png
     """
-    from deepbinaries.datasets import load
+    from deepbinaries.datasets import find_root, load
     from deepbinaries.datasets.check import check, sample_rows
     from deepbinaries.datasets.contact_sheet import contact_sheet
     from deepbinaries.datasets.protocols import make_split
 
     dataset = load(name, root, **_settings(settings))
-    parts = make_split(split, dataset, seed=seed, root=root).parts(dataset, ignore_labels=ignore_label or ())
+    parts = make_split(split, dataset, seed=seed, root=find_root(name, root)).parts(
+        dataset, ignore_labels=ignore_label or ()
+    )
     rows = None if pictures is None else sample_rows(dataset, pictures).tolist()
     findings = check(dataset, parts, pictures=rows)
     if sheet is not None:
@@ -81,12 +83,12 @@ def export_command(
 
     Example: deepbinaries dataset export scenes ~/scenes --set items=500
     """
-    from deepbinaries.datasets import load
+    from deepbinaries.datasets import find_root, load
     from deepbinaries.datasets.export import export
     from deepbinaries.datasets.protocols import make_split
 
     dataset = load(name, root, **_settings(settings))
-    export(dataset, destination, form=form, split=make_split(split, dataset, seed=seed, root=root))
+    export(dataset, destination, form=form, split=make_split(split, dataset, seed=seed, root=find_root(name, root)))
     say(f"{len(dataset.ids):,} items in {destination}")
 
 
@@ -103,13 +105,13 @@ def split_command(
 
     Example: deepbinaries dataset split folder split.json --root ~/Pictures --split fraction:0.2
     """
-    from deepbinaries.datasets import load
+    from deepbinaries.datasets import find_root, load
     from deepbinaries.datasets.protocols import make_split
 
     if destination.exists():
         raise UsageError(f"{destination} exists", next_step="give another name, or move it away first")
     dataset = load(name, root, **_settings(settings))
-    made = make_split(split, dataset, seed=seed, root=root)
+    made = make_split(split, dataset, seed=seed, root=find_root(name, root))
     made.save(destination)
     say(f"{len(made.query):,} queries, {len(made.database):,} in the database, {len(made.train):,} to learn from")
 

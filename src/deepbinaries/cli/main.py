@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -22,7 +22,7 @@ from deepbinaries.registry import KINDS
 NOTHING, USAGE, FAILURE, INTERRUPTED = 1, 2, 3, 130
 
 # Some releases of typer carry a copy of click, others depend on it: this is the parent of either's usage errors.
-WrongUse = typer.BadParameter.__bases__[0]
+WrongUse = cast("type[Exception]", typer.BadParameter.__bases__[0])
 
 app = typer.Typer(
     name="deepbinaries",
@@ -35,7 +35,13 @@ app = typer.Typer(
 app.add_typer(dataset_app, name="dataset")
 app.command()(evaluate)
 
-Kind = StrEnum("Kind", {name: name for name in KINDS})
+class Kind(StrEnum):
+    """What can be listed."""
+
+    METHODS = "methods"
+    DATASETS = "datasets"
+    BACKBONES = "backbones"
+    INDEXES = "indexes"
 
 
 def _print_version(wanted: bool) -> None:
@@ -93,8 +99,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted; nothing half-written was left behind", INTERRUPTED)
     except WrongUse as error:
-        where = error.ctx.command_path if error.ctx else "deepbinaries"
-        return _refuse(f"{error.format_message().rstrip('.?')}; see `{where} --help`", USAGE)
+        context = getattr(error, "ctx", None)
+        where = context.command_path if context else "deepbinaries"
+        return _refuse(f"{_message(error).rstrip('.?')}; see `{where} --help`", USAGE)
     except BrokenPipeError:
         # The reader of our output has gone, as `head` does; Python must not complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -106,7 +113,13 @@ def _run(arguments: Sequence[str] | None) -> int:
         if os.environ.get("DEEPBINARIES_DEBUG"):
             raise
         what = f"{type(error).__name__}: {error}"
-        return _refuse(f"a mistake in deepbinaries ({what}); run again with DEEPBINARIES_DEBUG=1 and report it", FAILURE)
+        return _refuse(
+            f"a mistake in deepbinaries ({what}); run again with DEEPBINARIES_DEBUG=1 and report it", FAILURE
+        )
+
+
+def _message(error: Exception) -> str:
+    return str(error.format_message()) if hasattr(error, "format_message") else str(error)
 
 
 def _refuse(message: str, code: int) -> int:

@@ -21,7 +21,6 @@ from deepbinaries.datasets.official import (
     choice,
     most_frequent,
     names_in,
-    one_line,
     read_item,
     read_text,
     records,
@@ -29,6 +28,7 @@ from deepbinaries.datasets.official import (
 )
 from deepbinaries.datasets.tagged_text import text_between
 from deepbinaries.errors import UsageError, unknown_name
+from deepbinaries.language import collapse
 from deepbinaries.progress import track
 
 WEB_QUERIES = Collection('the "Web Queries" dataset', "lear.inrialpes.fr/~krapac/webqueries/webqueries.html")
@@ -118,7 +118,7 @@ def _queries(path: Path, skips: Skips) -> dict[int, str]:
     """The words of each query, by its id."""
     queries: dict[int, str] = {}
     for place, line in enumerate(read_text(path, "utf-8").splitlines(), start=1):
-        number, _, words = one_line(line).partition(" ")
+        number, _, words = collapse(line).partition(" ")
         id_ = whole_number(number)
         if id_ is not None and words:
             queries[id_] = words
@@ -156,7 +156,7 @@ def _text(path: Path, fields: list[list[str]], dropped: str, skips: Skips) -> st
     unwanted = {word.casefold() for word in WORD.findall(dropped)}
     for group in fields:
         text = " ".join(text_between(content, name) or "" for name in group)
-        text = one_line(WORD.sub(lambda word: "" if word[0].casefold() in unwanted else word[0], text))
+        text = collapse(WORD.sub(lambda word: "" if word[0].casefold() in unwanted else word[0], text))
         if WORD.search(text):
             return text
     return ""

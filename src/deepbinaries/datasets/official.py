@@ -164,15 +164,6 @@ def whole_number(text: str) -> int | None:
     return int(value) if math.isfinite(value) and value.is_integer() and abs(value) < 2**53 else None
 
 
-def one_line(text: str) -> str:
-    """The text with every run of white space as one blank.
-
-    >>> one_line(" A bowl  of\\n broccoli. ")
-    'A bowl of broccoli.'
-    """
-    return " ".join(text.split())
-
-
 def most_frequent(sets: Iterable[SomeOf[str]], names: Sequence[str], n: int) -> list[str]:
     """The `n` names that most sets hold, in the order of `names`, which also decides ties; 0 keeps all that occur.
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from deepbinaries.datasets.base import Dataset, Records
-from deepbinaries.datasets.coco_karpathy import SOURCES
+from deepbinaries.datasets.coco.karpathy import SOURCES
 from deepbinaries.datasets.official import choice
 from deepbinaries.datasets.splits import Split, by_fraction, draw
 from deepbinaries.errors import SplitError, UsageError, unknown_name

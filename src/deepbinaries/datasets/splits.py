@@ -97,7 +97,13 @@ class Split:
 
     def sentence(self, dataset: Dataset, row: int) -> str:
         """The one sentence that stands for an item, the same in every run."""
-        return dataset.sentences(row)[self.sentence_of.get(dataset.ids[row], 0)]
+        sentences, chosen = dataset.sentences(row), self.sentence_of.get(dataset.ids[row], 0)
+        if not 0 <= chosen < len(sentences):
+            raise SplitError(
+                f"{dataset.ids[row]} has {len(sentences)} sentences, number {chosen} is asked for",
+                next_step="give it one, or leave it out of the split",
+            )
+        return sentences[chosen]
 
     def save(self, path: str | Path) -> None:
         """Write the split as JSON."""

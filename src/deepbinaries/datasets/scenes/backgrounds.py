@@ -76,7 +76,7 @@ BACKGROUNDS = (
     Background(
         name="lake",
         draw=landscapes.lake,
-        zones=outdoors((190, 219), water=(116, 164)),
+        zones=outdoors((182, 219), water=(116, 164)),
         shadow=(82, 112, 56),
         hides="green",
         here="at the lake|by the water",

@@ -32,13 +32,15 @@ class Category:
 
 # The weights fall slowly: two scenes drawn at random share a label in about three cases of ten.
 CATEGORIES = (
-    Category("person", 56, outdoors.person, "large", "ground", ANY, "person/people|human|figure", "stand|wait|pose"),
+    Category(
+        "person", 56, outdoors.person, "large", "ground", ANY, "person/people|person/people|figure", "stand|wait|pose"
+    ),
     Category("dog", 31, animals.dog, "medium", "ground", FUR, "dog|puppy/puppies|hound", "stand|wait"),
     Category("car", 26, vehicles.car, "large", "land", ANY, "car|automobile", "be parked|stand|wait"),
     Category("cat", 24, animals.cat, "medium", "ground", FUR, "cat|kitten|kitty/kitties", "sit|rest|wait"),
     Category("tree", 20, outdoors.tree, "large", "land", LEAVES, "tree", "grow|stand"),
     Category("bird", 15, animals.bird, "small", "air", ANY, "bird|songbird", "fly|glide"),
-    Category("house", 14, outdoors.house, "large", "land", ANY, "house|cottage|home", "stand|be seen"),
+    Category("house", 14, outdoors.house, "large", "land", ANY, "house|cottage", "stand|be seen"),
     Category("chair", 9, things.chair, "medium", "ground", ANY, "chair|seat", "stand"),
     Category("flower", 9, outdoors.flower, "small", "ground", PETALS, "flower|blossom", "grow|bloom"),
     Category("bicycle", 8, vehicles.bicycle, "medium", "ground", ANY, "bicycle|bike|cycle", "stand|lean"),

@@ -12,7 +12,9 @@ from deepbinaries.datasets.scenes.dice import Dice
 from deepbinaries.datasets.scenes.pen import Box
 
 HIDDEN = 30  # per cent of a thing's box that the boxes of nearer things may cover
+SMALLEST = 48  # pixels of the longer side, where there is room for no more
 REPEAT = 20  # per cent of the things after the first are one more of a kind
+ALIKE = 60  # per cent of those have the colours of the first of their kind
 
 AT_HOME = {
     background.name: [c for c in CATEGORIES if not background.zones.keys().isdisjoint(c.zones.split())]
@@ -64,19 +66,20 @@ def compose(seed: int, row: int) -> Scene:
     dice = Dice("scenes", seed, row, "layout")
     zones = [dice.pick([zone for zone in c.zones.split() if zone in background.zones]) for c in categories]
     boxes = next(layout for layout in _layouts(dice, background, categories, zones) if not _crowded(layout))
-    things: dict[str, Thing] = {}
-    found = []
+    things: list[Thing] = []
     for category, zone, box in zip(categories, zones, boxes, strict=True):
-        twin = things.get(category.name)
-        if twin and dice.chance(60):
-            colour, second = twin.colour, twin.second
-        else:
-            seen = [name for name in category.colours.split() if name not in background.hides.split()]
-            colour = dice.pick(seen or category.colours.split())
-            second = dice.pick([name for name in NAMED if name != colour])
-        things[category.name] = Thing(category, colour, second, zone, box, dice.chance(50))
-        found.append(things[category.name])
-    return Scene(seed, row, background, tuple(sorted(found, key=lambda thing: thing.box[3])))
+        twins = [(thing.colour, thing.second) for thing in things if thing.category is category]
+        colour, second = twins[0] if twins and dice.chance(ALIKE) else _colours(dice, background, category)
+        things.append(Thing(category, colour, second, zone, box, mirrored=dice.chance(50)))
+    return Scene(seed, row, background, tuple(sorted(things, key=lambda thing: thing.box[3])))
+
+
+def _colours(dice: Dice, background: Background, category: Category) -> tuple[str, str]:
+    """The main colour, one that stands out where there is one, and another."""
+    possible = category.colours.split()
+    seen = [name for name in possible if name not in background.hides.split()]
+    main = dice.pick(seen or possible)
+    return main, dice.pick([name for name in NAMED if name != main])
 
 
 def _layouts(
@@ -87,7 +90,8 @@ def _layouts(
         boxes = []
         for category, zone in zip(categories, zones, strict=True):
             low, high = SIZES[category.size]
-            size = dice.between(low, max(low, high - attempt))
+            high = max(SMALLEST, high - attempt)
+            size = dice.between(min(low, high), high)
             width, height = (side * size // max(category.drawing.field) for side in category.drawing.field)
             width = width * dice.between(92, 108) // 100
             left = dice.between(2, SIDE - 2 - width)

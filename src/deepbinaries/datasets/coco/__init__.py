@@ -3,16 +3,16 @@
 Lin et al., "Microsoft COCO: Common Objects in Context", ECCV 2014. Read from the official files:
 `annotations/*.json` in the root, the pictures in `train2014/`, `val2014/` (or the folders of 2017),
 which may also lie in `images/`. With `release="karpathy"` the sentences and the split come from
-`dataset_coco.json` (see coco_karpathy.py).
+`dataset_coco.json` (see karpathy.py).
 
 Reading needs a little more than twice the bytes of the largest annotation file, about one gigabyte.
 """
 
 from pathlib import Path
 
-from deepbinaries.datasets import coco_karpathy
 from deepbinaries.datasets.base import Record, Records, Skips
-from deepbinaries.datasets.coco_annotations import (
+from deepbinaries.datasets.coco import karpathy
+from deepbinaries.datasets.coco.annotations import (
     COCO,
     RELEASES,
     SPLITS,
@@ -41,7 +41,7 @@ def load(
     root = COCO.home(root)
     skips = Skips(strict=strict)
     if release == "karpathy":
-        return coco_karpathy.read(root, splits=splits, pictures=pictures, skips=skips)
+        return karpathy.read(root, splits=splits, pictures=pictures, skips=skips)
     if release == "auto":
         release = _found(root, wanted)
     COCO.need(root, dict.fromkeys(_annotation_files(wanted, release), f"annotations_trainval{release}.zip"))

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbinaries.datasets.base import Skips
-from deepbinaries.datasets.official import one_line, read_text, whole_number
+from deepbinaries.datasets.official import read_text, whole_number
 from deepbinaries.errors import DataError, MissingExtraError
+from deepbinaries.language import collapse
 
 MAX_DEPTH = 5  # folders between the root and a labels.txt, with one to spare
 MAX_HVECS_BYTES = 2**30
@@ -63,7 +64,7 @@ def region_concepts(word_list: Path, region_files: Iterable[Path], skips: Skips)
     """The concepts of a picture's regions, each counted once."""
     names: dict[int, str] = {}
     for place, line in enumerate(read_text(word_list, "utf-8").splitlines(), start=1):
-        number, _, name = one_line(line).partition(" ")
+        number, _, name = collapse(line).partition(" ")
         id_ = whole_number(number)
         if id_ is not None:
             names[id_] = name

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deepbinaries.datasets.base import Record, Records, Skips
-from deepbinaries.datasets.coco_annotations import (
+from deepbinaries.datasets.coco.annotations import (
     COCO,
     RELEASES,
     SPLITS,
@@ -20,8 +20,9 @@ from deepbinaries.datasets.coco_annotations import (
     plain_name,
     read_instances,
 )
-from deepbinaries.datasets.official import Collection, entries, one_line, read_json, records
+from deepbinaries.datasets.official import Collection, entries, read_json, records
 from deepbinaries.errors import DataError
+from deepbinaries.language import collapse
 
 KARPATHY = Collection("Deep Visual-Semantic Alignments", "cs.stanford.edu/people/karpathy/deepimagesent")
 FILE = "dataset_coco.json"
@@ -83,7 +84,7 @@ def _sentences(found: Any, where: str, skips: Skips) -> tuple[str, ...]:
     for sentence in found if isinstance(found, list) else ():
         known = isinstance(sentence, dict) and isinstance(sentence.get("raw"), str)
         if known and type(sentence.get("sentid")) is int and sentence["raw"].split():
-            texts.append((sentence["sentid"], one_line(sentence["raw"])))
+            texts.append((sentence["sentid"], collapse(sentence["raw"])))
         else:
             skips.add("caption without words", where)
     return tuple(text for _, text in sorted(texts))

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from deepbinaries.datasets.annotations import is_text
 from deepbinaries.datasets.base import Skips
 from deepbinaries.datasets.formats import SUFFIXES, UNREAD, UNREAD_SUFFIXES
+from deepbinaries.datasets.item_columns import is_text
 from deepbinaries.errors import DataError
 
 METADATA = ("metadata.jsonl", "metadata.csv")

@@ -2,7 +2,7 @@
 
 Neighbouring members of one key are one item; the key is the path up to the first dot of its last part.
 An item has exactly one picture (`0001.jpg`, or another suffix of `formats`), and may have `0001.json` with the
-columns of `annotations`, `0001.txt` with one caption and `0001.cls` with one class number; json wins over both.
+columns of `item_columns`, `0001.txt` with one caption and `0001.cls` with one class number; json wins over both.
 Its id is its key, unless its json states another. Links, devices, folders, dotfiles and other suffixes are
 passed over.
 
@@ -16,12 +16,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from deepbinaries.datasets.annotations import (
+from deepbinaries.datasets.base import Record, Records, Skips
+from deepbinaries.datasets.formats import SUFFIXES, UNREAD, UNREAD_SUFFIXES
+from deepbinaries.datasets.item_columns import (
     CAPTION_COLUMNS,
     LABEL_COLUMNS,
     MAX_TEXT_BYTES,
+    LabelNames,
     UnusableItemError,
-    Vocabulary,
     first_present,
     id_in,
     labels_in,
@@ -29,10 +31,8 @@ from deepbinaries.datasets.annotations import (
     read_object,
     sentences_in,
 )
-from deepbinaries.datasets.base import Record, Records, Skips
-from deepbinaries.datasets.formats import SUFFIXES, UNREAD, UNREAD_SUFFIXES
-from deepbinaries.datasets.shards import ShardMember, find_shards, open_shard
-from deepbinaries.datasets.tar import Member, members
+from deepbinaries.datasets.webdataset.shards import ShardMember, find_shards, open_shard
+from deepbinaries.datasets.webdataset.tar import Member, members
 from deepbinaries.errors import DataError, UsageError
 
 Members = Sequence[tuple[str, Member]]  # suffix and member, all of one key
@@ -45,7 +45,7 @@ def load(root: str | Path | None, *, strict: bool = False) -> Records:
     root = Path(root).absolute()
     shards = find_shards(root)
     folder = root if root.is_dir() else root.parent
-    vocabulary = Vocabulary.read(folder / "info.json", "labels")
+    label_names = LabelNames.read(folder / "info.json", "labels")
     skips = Skips(strict=strict)
     records: list[Record] = []
     keys: set[str] = set()
@@ -59,13 +59,13 @@ def load(root: str | Path | None, *, strict: bool = False) -> Records:
                     if key in keys:
                         raise UnusableItemError("its key stands for an earlier item already")
                     keys.add(key)
-                    records.append(_record(key, parts, descriptor, shard, vocabulary, skips, where))
+                    records.append(_record(key, parts, descriptor, shard, label_names, skips, where))
                 except UnusableItemError as problem:
                     problem.count(skips, where)
     if root.is_dir():
         _check_whole(root, n_items)
     name = folder.resolve().name or "webdataset"
-    return Records(name, records, label_names=vocabulary.order(records), skips=skips)
+    return Records(name, records, label_names=label_names.order(records), skips=skips)
 
 
 def key_and_suffix(name: str) -> tuple[str, str]:
@@ -86,7 +86,7 @@ def _items(descriptor: int, shard: Path) -> Iterator[tuple[str, Members]]:
 
 
 def _record(
-    key: str, parts: Members, descriptor: int, shard: Path, vocabulary: Vocabulary, skips: Skips, where: str
+    key: str, parts: Members, descriptor: int, shard: Path, label_names: LabelNames, skips: Skips, where: str
 ) -> Record:
     by_suffix = dict(parts)
     if len(by_suffix) < len(parts):
@@ -103,7 +103,7 @@ def _record(
         id=id_in(row, default=key),
         picture=ShardMember(shard, pictures[0].offset, pictures[0].size),
         sentences=sentences_in(row, skips, where),
-        labels=labels_in(row, vocabulary),
+        labels=labels_in(row, label_names),
         source=shard.name,
     )
 

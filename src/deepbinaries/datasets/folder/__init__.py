@@ -3,7 +3,7 @@
 Three ways of writing them down, all optional:
 
 - `metadata.jsonl` or `metadata.csv`, in any folder: one row a picture, `file_name` relative to the file itself,
-  other columns as in `annotations`. It speaks for its folder and all below: a picture there that no row names
+  other columns as in `item_columns`. It speaks for its folder and all below: a picture there that no row names
   is left out and counted.
 - `beach.txt` beside `beach.jpg`, where no metadata file speaks for the folder: one caption a line.
 - Neither: a plain folder of photographs, without captions and labels.
@@ -15,17 +15,17 @@ An item's id is its path below the root, unless its row states another. Rows are
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from deepbinaries.datasets.annotations import (
+from deepbinaries.datasets.base import PictureFile, Record, Records, Skips
+from deepbinaries.datasets.folder.listing import Listing, look_through, natural_key
+from deepbinaries.datasets.folder.metadata import rows_of
+from deepbinaries.datasets.item_columns import (
     MAX_TEXT_BYTES,
+    LabelNames,
     UnusableItemError,
-    Vocabulary,
     id_in,
     labels_in,
     sentences_in,
 )
-from deepbinaries.datasets.base import PictureFile, Record, Records, Skips
-from deepbinaries.datasets.listing import Listing, look_through, natural_key
-from deepbinaries.datasets.metadata import rows_of
 from deepbinaries.errors import DataError, UsageError
 
 
@@ -36,7 +36,7 @@ def load(root: str | Path | None, *, strict: bool = False) -> Records:
         raise UsageError(problem, next_step="give the folder that holds the pictures")
     root = Path(root).resolve()
     skips = Skips(strict=strict)
-    vocabulary = Vocabulary.read(root / "dataset.json", "label_names")
+    label_names = LabelNames.read(root / "dataset.json", "label_names")
     listing = look_through(root, skips)
     rows = _rows_by_picture(root, listing, skips)
     records = []
@@ -50,14 +50,14 @@ def load(root: str | Path | None, *, strict: bool = False) -> Records:
                 id=id_in(row, default=picture),
                 picture=PictureFile(root / picture),
                 sentences=sentences_in(row, skips, where),
-                labels=labels_in(row, vocabulary),
+                labels=labels_in(row, label_names),
                 source=str(PurePosixPath(picture).parent),
             )
         except UnusableItemError as problem:
             problem.count(skips, where)
         else:
             records.append(record)
-    return Records(root.name or "folder", records, label_names=vocabulary.order(records), skips=skips)
+    return Records(root.name or "folder", records, label_names=label_names.order(records), skips=skips)
 
 
 def _rows_by_picture(root: Path, listing: Listing, skips: Skips) -> dict[str, tuple[str, dict[str, Any]]]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from deepbinaries.datasets.annotations import MAX_TEXT_BYTES, parse_object
 from deepbinaries.datasets.base import Skips
+from deepbinaries.datasets.item_columns import MAX_TEXT_BYTES, parse_object
 from deepbinaries.errors import DataError
 
 

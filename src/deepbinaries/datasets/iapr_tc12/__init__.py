@@ -2,7 +2,7 @@
 
 Grubinger et al., "The IAPR TC-12 Benchmark", OntoImage 2006. Read from the official files,
 `images/<dir>/<number>.jpg` and `annotations_complete_eng/<dir>/<number>.eng` in the root or in
-`iaprtc12/`; the labels are a second download (see iapr_labels.py) and may lie anywhere under the root.
+`iaprtc12/`; the labels are a second download (see labels.py) and may lie anywhere under the root.
 
 A description is a list of clauses separated by semicolons. Taken as sentences, there are 1.76 of them
 a photograph, as good as the 1.7 the paper counts; hence the default.
@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from deepbinaries.datasets.base import PictureFile, Record, Records, Skips
-from deepbinaries.datasets.iapr_labels import (
+from deepbinaries.datasets.iapr_tc12.labels import (
     PictureLabels,
     description_words,
     find_label_files,

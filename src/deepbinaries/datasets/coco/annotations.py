@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from deepbinaries.datasets.base import PictureFile, Record, Skips
-from deepbinaries.datasets.official import Collection, entries, names_in, one_line, read_json
+from deepbinaries.datasets.official import Collection, entries, names_in, read_json
 from deepbinaries.errors import DataError
+from deepbinaries.language import collapse
 
 COCO = Collection("COCO - Common Objects in Context", "cocodataset.org, section Download")
 SPLITS = ("train", "val")
@@ -48,7 +49,7 @@ def read_captions(path: Path, skips: Skips) -> Captions:
     for annotation, where in _annotations(content, images, path, skips):
         caption = annotation.get("caption")
         if isinstance(caption, str) and caption.split():
-            found[annotation["image_id"]].append((annotation["id"], one_line(caption)))
+            found[annotation["image_id"]].append((annotation["id"], collapse(caption)))
         else:
             skips.add("caption without words", where)
     return Captions(images, {image: tuple(text for _, text in sorted(texts)) for image, texts in found.items()})
@@ -62,7 +63,7 @@ def read_instances(path: Path, skips: Skips) -> Instances:
     for category in entries(content, "categories", path):
         if not _has(category, id=int, name=str) or not category["name"].strip():
             raise DataError(f"{path} has a category without id or name", next_step="unpack its archive again")
-        names[category["id"]] = one_line(category["name"])
+        names[category["id"]] = collapse(category["name"])
     categories: dict[int, set[int]] = defaultdict(set)
     for annotation, where in _annotations(content, images, path, skips):
         if _has(annotation, category_id=int) and annotation["category_id"] in names:

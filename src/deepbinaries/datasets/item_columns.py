@@ -30,10 +30,10 @@ class UnusableItemError(Exception):
         skips.add(self.reason, f"{where}, {self.detail}" if self.detail else where)
 
 
-class Vocabulary:
+class LabelNames:
     """The label names a dataset states; without such a list every name is taken, and a number is its own name.
 
-    >>> Vocabulary(["cat", "dog"]).name(1), Vocabulary(None).name(1)
+    >>> LabelNames(["cat", "dog"]).name(1), LabelNames(None).name(1)
     ('dog', '1')
     """
 
@@ -42,7 +42,7 @@ class Vocabulary:
         self._known = frozenset(names or ())
 
     @classmethod
-    def read(cls, path: Path, key: str) -> "Vocabulary":
+    def read(cls, path: Path, key: str) -> "LabelNames":
         """The list called `key` in a JSON file, where there is such a file and such a list."""
         names = read_object(path).get(key)
         if names is None:
@@ -91,15 +91,15 @@ def sentences_in(row: Mapping[str, Any], skips: Skips, where: str) -> tuple[str,
     return tuple(text for text in texts if text.strip())
 
 
-def labels_in(row: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[str, ...]:
+def labels_in(row: Mapping[str, Any], label_names: LabelNames) -> tuple[str, ...]:
     """An item's label names, each once.
 
-    >>> labels_in({"labels": [1, "cat"]}, Vocabulary(["cat", "dog"]))
+    >>> labels_in({"labels": [1, "cat"]}, LabelNames(["cat", "dog"]))
     ('dog', 'cat')
     """
     column = first_present(row, LABEL_COLUMNS)
     values = _as_list(row[column]) if column else []
-    return tuple(dict.fromkeys(vocabulary.name(value) for value in values))
+    return tuple(dict.fromkeys(label_names.name(value) for value in values))
 
 
 def id_in(row: Mapping[str, Any], default: str) -> str:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbinaries.datasets.annotations import read_object
-from deepbinaries.datasets.array_files import SUFFIXES, array_names, read_arrays
+from deepbinaries.datasets.arrays.files import SUFFIXES, array_names, read_arrays
+from deepbinaries.datasets.item_columns import read_object
 from deepbinaries.datasets.labels import Labels
 from deepbinaries.datasets.splits import Split, draw
 from deepbinaries.errors import DataError, PictureError, UsageError, unknown_name
