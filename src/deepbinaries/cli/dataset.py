@@ -2,12 +2,15 @@
 
 import textwrap
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from deepbinaries.cli.output import AsJson, complain, say, write_json, write_text
 from deepbinaries.errors import UsageError
+
+if TYPE_CHECKING:
+    from deepbinaries.datasets import Dataset, Split
 
 FREQUENT = 24  # labels named on the page
 INDENT = " " * 14
@@ -22,6 +25,7 @@ SplitName = Annotated[
     str, typer.Option("--split", help="A protocol, fraction:0.1, or a split file; default: the published one.")
 ]
 Seed = Annotated[int, typer.Option(help="The seed of draws.")]
+FromCaptions = Annotated[bool, typer.Option(help="Take frequent content words of the sentences for labels.")]
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the reader, repeatable.")
 ]
@@ -36,6 +40,7 @@ def check_command(
     pictures: Annotated[int | None, typer.Option(min=0, help="How many pictures to open; default: all.")] = None,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (.png) here.")] = None,
     seed: Seed = 0,
+    labels_from_captions: FromCaptions = False,
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
@@ -43,18 +48,14 @@ def check_command(
 
     Leaves with 1 when there is a problem. Example: deepbinaries dataset check scenes --sheet scenes.png
     """
-    from deepbinaries.datasets import find_root, load
     from deepbinaries.datasets.check import check, sample_rows
     from deepbinaries.datasets.contact_sheet import contact_sheet
-    from deepbinaries.datasets.protocols import make_split
 
-    dataset = load(name, root, **_settings(settings))
-    parts = make_split(split, dataset, seed=seed, root=find_root(name, root)).parts(
-        dataset, ignore_labels=ignore_label or ()
-    )
+    dataset, made = _load(name, root, split, seed, settings, labels_from_captions)
+    parts = made.parts(dataset, ignore_labels=ignore_label or ())
     rows = None if pictures is None else sample_rows(dataset, pictures).tolist()
     findings = check(dataset, parts, pictures=rows)
-    if sheet is not None:
+    if sheet is not None and "pictures" in findings.facts:
         contact_sheet(dataset, sample_rows(dataset, 30).tolist()).save(sheet, format="PNG")
         say(f"contact sheet: {sheet}")
     if as_json:
@@ -77,18 +78,17 @@ def export_command(
     form: Annotated[str, typer.Option(help="folder or webdataset.")] = "folder",
     split: SplitName = "",
     seed: Seed = 0,
+    labels_from_captions: FromCaptions = False,
     settings: Set = None,
 ) -> None:
     """Write any dataset, with its split, as a folder of pictures or as WebDataset shards.
 
     Example: deepbinaries dataset export scenes ~/scenes --set items=500
     """
-    from deepbinaries.datasets import find_root, load
     from deepbinaries.datasets.export import export
-    from deepbinaries.datasets.protocols import make_split
 
-    dataset = load(name, root, **_settings(settings))
-    export(dataset, destination, form=form, split=make_split(split, dataset, seed=seed, root=find_root(name, root)))
+    dataset, made = _load(name, root, split, seed, settings, labels_from_captions)
+    export(dataset, destination, form=form, split=made)
     say(f"{len(dataset.ids):,} items in {destination}")
 
 
@@ -99,21 +99,32 @@ def split_command(
     root: Root = None,
     split: SplitName = "",
     seed: Seed = 0,
+    labels_from_captions: FromCaptions = False,
     settings: Set = None,
 ) -> None:
     """Write a split as a file of ids with their digests.
 
     Example: deepbinaries dataset split folder split.json --root ~/Pictures --split fraction:0.2
     """
-    from deepbinaries.datasets import find_root, load
-    from deepbinaries.datasets.protocols import make_split
-
     if destination.exists():
         raise UsageError(f"{destination} exists", next_step="give another name, or move it away first")
-    dataset = load(name, root, **_settings(settings))
-    made = make_split(split, dataset, seed=seed, root=find_root(name, root))
+    _, made = _load(name, root, split, seed, settings, labels_from_captions)
     made.save(destination)
     say(f"{len(made.query):,} queries, {len(made.database):,} in the database, {len(made.train):,} to learn from")
+
+
+def _load(
+    name: str, root: Path | None, split: str, seed: int, settings: list[str] | None, labels_from_captions: bool
+) -> "tuple[Dataset, Split]":
+    """The dataset and the split that the options of a command name."""
+    from deepbinaries.datasets import find_root, load
+    from deepbinaries.datasets.mined_labels import with_mined_labels
+    from deepbinaries.datasets.protocols import make_split
+
+    dataset = load(name, root, **_settings(settings))
+    if labels_from_captions:
+        dataset = with_mined_labels(dataset)
+    return dataset, make_split(split, dataset, seed=seed, root=find_root(name, root))
 
 
 def _settings(pairs: list[str] | None) -> dict[str, Any]:
@@ -144,8 +155,11 @@ def _value(text: str) -> Any:
 
 def _as_text(facts: dict[str, Any]) -> str:
     """The findings as a short page; `--json` has all of them."""
-    dataset, sentences, labels = facts["dataset"], facts["sentences"], facts["labels"]
+    dataset, labels = facts["dataset"], facts["labels"]
     lines = [f"{dataset['name']}: {dataset['items']:,} items, digest {dataset['digest'][:12]}"]
+    for side, shape in facts.get("features", {}).items():
+        lines.append(f"  features    {side}: {' x '.join(f'{n:,}' for n in shape)}")
+    sentences = facts.get("sentences", {"count": 0})
     if sentences["count"]:
         words = sentences["words"]
         lines.append(

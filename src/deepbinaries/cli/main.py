@@ -35,6 +35,7 @@ app = typer.Typer(
 app.add_typer(dataset_app, name="dataset")
 app.command()(evaluate)
 
+
 class Kind(StrEnum):
     """What can be listed."""
 

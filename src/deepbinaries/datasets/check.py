@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deepbinaries.datasets.arrays import Arrays
 from deepbinaries.datasets.base import Dataset, Records, check_dataset, digest
 from deepbinaries.datasets.splits import GALLERIES, Parts
 from deepbinaries.errors import PictureError
@@ -37,9 +38,13 @@ def check(dataset: Dataset, parts: Parts | None = None, *, pictures: Sequence[in
     findings = Findings()
     findings.facts["dataset"] = {"name": dataset.name, "digest": digest(dataset), "items": len(dataset.ids)}
     _left_out(dataset, findings)
-    _sentences(dataset, findings)
     _labels(dataset, findings)
-    digests = _pictures(dataset, range(len(dataset.ids)) if pictures is None else pictures, findings)
+    digests: dict[int, bytes] = {}
+    if isinstance(dataset, Arrays):
+        findings.facts["features"] = {side: list(values.shape) for side, values in dataset.features.items()}
+    else:
+        _sentences(dataset, findings)
+        digests = _pictures(dataset, range(len(dataset.ids)) if pictures is None else pictures, findings)
     if parts is not None:
         _split(parts, findings)
         _leaks(dataset, parts, digests, findings)
@@ -106,8 +111,6 @@ def _labels(dataset: Dataset, findings: Findings) -> None:
 
 def _pictures(dataset: Dataset, rows: Sequence[int], findings: Findings) -> dict[int, bytes]:
     """Open and decode pictures; the SHA-256 of each one that could be read."""
-    if hasattr(dataset, "features"):
-        return {}
     digests, sizes, broken = {}, [], []
     for row, result in track(_decoded(dataset, rows), "reading pictures", total=len(rows)):
         if isinstance(result, str):

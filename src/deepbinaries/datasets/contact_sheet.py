@@ -1,6 +1,7 @@
 """A page of pictures with their sentences and labels, to look at a dataset by eye."""
 
 import textwrap
+import unicodedata
 from collections.abc import Sequence
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
@@ -38,4 +39,6 @@ def contact_sheet(dataset: Dataset, rows: Sequence[int], *, columns: int = 6) ->
 
 
 def _folded(text: str, lines: int) -> str:
+    # The built-in font knows few accents: a plain letter reads better than an empty box.
+    text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return "\n".join(textwrap.wrap(text, CHARACTERS_A_LINE, max_lines=lines, placeholder=" ..."))

@@ -83,7 +83,10 @@ def load(
 
 def _find(root: str | Path | None) -> Path:
     if root is None:
-        raise UsageError("no file of features was given", next_step="give a .npz or .mat file, or its folder")
+        raise UsageError(
+            "no file of features was given",
+            next_step="give a .npz or .mat file or its folder, or name the one above in DEEPBINARIES_DATA",
+        )
     path = Path(root).absolute()
     if path.is_dir():
         files = sorted(file for suffix in SUFFIXES for file in path.glob(f"*{suffix}"))

@@ -9,10 +9,10 @@ from deepbinaries.datasets.scenes.canvas import DOTS, FINE, SIDE, Outline, paint
 from deepbinaries.datasets.scenes.colours import NAMED, Look, varied
 from deepbinaries.datasets.scenes.composition import Scene, Thing
 from deepbinaries.datasets.scenes.dice import Dice
-from deepbinaries.datasets.scenes.pen import Pen
+from deepbinaries.datasets.scenes.pen import Box, Pen
 
 GRAIN = 7  # the noise of the camera: a pixel is at most so much lighter or darker
-WHOLE: tuple[tuple[int, int, int, int], tuple[int, int]] = ((0, 0, SIDE, SIDE), (SIDE, SIDE))
+WHOLE: tuple[Box, tuple[int, int]] = ((0, 0, SIDE, SIDE), (SIDE, SIDE))
 
 
 def draw(scene: Scene) -> Image.Image:

@@ -101,10 +101,10 @@ def _statement(
         a=names[0],
         b=names[-1],
         all=f"{', '.join(names[:-1])} and {names[-1]}",
-        is_a=_conjugated("be", groups[0]),
-        is_b=_conjugated("be", groups[-1]),
+        is_a=_conjugated("be", len(groups[0])),
+        is_b=_conjugated("be", len(groups[-1])),
         it="it" if len(groups[-1]) == 1 else "them",
-        verb=_conjugated(_one_of(dice, groups[0][0].category.verbs), groups[0]),
+        verb=_conjugated(_one_of(dice, groups[0][0].category.verbs), len(groups[0])),
         relation=_one_of(dice, RELATION_WORDS.get(relation, relation)),
         place=_place(dice, scene, groups),
         view=_one_of(dice, VIEWS),
@@ -147,16 +147,15 @@ def _place(dice: Dice, scene: Scene, groups: Sequence[Group]) -> str:
     return _one_of(dice, scene.background.below)
 
 
-def _conjugated(verb: str, group: Group) -> str:
+def _conjugated(verb: str, n: int) -> str:
     """The verb as one or several do it.
 
-    >>> _conjugated("fly", (None,)), _conjugated("be parked", (None, None))
+    >>> _conjugated("fly", 1), _conjugated("be parked", 2)
     ('flies', 'are parked')
     """
     first, *rest = verb.split()
-    one = {"be": "is", "fly": "flies"}.get(first, first + "s")
-    many = {"be": "are"}.get(first, first)
-    return " ".join([one if len(group) == 1 else many, *rest])
+    one, several = {"be": ("is", "are"), "fly": ("flies", "fly")}.get(first, (first + "s", first))
+    return " ".join([one if n == 1 else several, *rest])
 
 
 def _with_article(phrase: str) -> str:

@@ -62,9 +62,9 @@ class Pen:
 
     def curve(self, colour: Colour, width: int, *corners: Point) -> None:
         """A round stroke from the first point to the last, bent towards those between."""
-        first, *_, last = path = self._placed(corners)
+        path = self._placed(corners)
         for _ in range(2):
-            path = [first, *_rounded(path)[1:-3], last]
+            path = [path[0], *_rounded(path)[1:-3], path[-1]]  # without the edge that would close it
         self._stroke(colour, width, path)
 
     def _stroke(self, colour: Colour, width: int, path: list[Point]) -> None:
@@ -124,9 +124,7 @@ def on_circle(x: int, y: int, r: int, step: int) -> Point:
 
 def _rounded(corners: list[Point]) -> list[Point]:
     """Each edge of a closed line without its first and last quarter; the ends are the new corners."""
-    edges = zip(corners, [*corners[1:], corners[0]], strict=True)
-    return [
-        ((3 * a + c) // 4, (3 * b + d) // 4) if end == 0 else ((a + 3 * c) // 4, (b + 3 * d) // 4)
-        for (a, b), (c, d) in edges
-        for end in (0, 1)
-    ]
+    cut = []
+    for (x0, y0), (x1, y1) in pairwise([*corners, corners[0]]):
+        cut += [((3 * x0 + x1) // 4, (3 * y0 + y1) // 4), ((x0 + 3 * x1) // 4, (y0 + 3 * y1) // 4)]
+    return cut

@@ -41,7 +41,10 @@ Members = Sequence[tuple[str, Member]]  # suffix and member, all of one key
 def load(root: str | Path | None, *, strict: bool = False) -> Records:
     """The items of a folder of shards, of one shard, or of a range such as `shard-{000000..000011}.tar`."""
     if root is None:
-        raise UsageError("no shards were given", next_step="give the folder that holds them")
+        raise UsageError(
+            "no shards were given",
+            next_step="give the folder that holds them, or name the one above in DEEPBINARIES_DATA",
+        )
     root = Path(root).absolute()
     shards = find_shards(root)
     folder = root if root.is_dir() else root.parent

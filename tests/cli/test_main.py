@@ -1,0 +1,186 @@
+"""The command line as a person meets it: every call is a process of its own."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+def deepbinaries(*arguments: object, **settings: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from deepbinaries.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **settings)
+
+
+def assert_refused(run: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
+    """One line on standard error, nothing on standard output, the promised exit code."""
+    assert run.returncode == code, run.stderr
+    assert run.stdout == ""
+    assert len(run.stderr.splitlines()) == 1
+    assert run.stderr.startswith("deepbinaries: ")
+    for word in words:
+        assert word in run.stderr
+
+
+def test_the_version_is_one_line():
+    run = deepbinaries("--version")
+    assert (run.returncode, run.stdout.count("\n")) == (0, 1)
+
+
+def test_no_command_shows_the_help_and_counts_as_wrong_use():
+    run = deepbinaries()
+    assert run.returncode == 2
+    assert "dataset" in run.stdout
+
+
+def test_datasets_are_listed_one_a_line_in_a_pipe():
+    lines = deepbinaries("list", "datasets").stdout.splitlines()
+    assert "scenes" in [line.split("\t")[0] for line in lines]
+
+
+def test_datasets_are_listed_as_json():
+    listed = json.loads(deepbinaries("list", "datasets", "--json").stdout)
+    assert {"name", "summary", "extra"} == set(listed[0])
+
+
+def test_an_empty_list_leaves_with_1_and_says_so():
+    run = deepbinaries("list", "methods", "--json")
+    assert (run.returncode, json.loads(run.stdout)) == (1, [])
+    assert "no methods" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["lst"], "list"),
+        (["list", "things"], "datasets"),
+        (["list"], "list --help"),
+        (["dataset", "check", "scense"], "did you mean 'scenes'"),
+        (["dataset", "check", "scenes", "--set", "itmes=3"], "did you mean 'items'"),
+        (["dataset", "check", "scenes", "--set", "items"], "--set name=value"),
+        (["dataset", "check", "scenes", "--set", "items=0"], "items"),
+        (["dataset", "check", "scenes", "--set", "items=30", "--split", "fraction:2"], "between 0 and 1"),
+        (["dataset", "check", "scenes", "--set", "items=30", "--ignore-label", "unicorn"], "no label is called"),
+        (["dataset", "check", "no.such.module:load"], "no.such.module"),
+        (["evaluate", "a.npy"], "gallery"),
+        (["evaluate", "a.npy", "b.npy"], "--labels, --ids or --paired"),
+        (["evaluate", "a.npy", "b.npy", "--paired", "--variant", "map@zero"], "map@K/min"),
+    ],
+)
+def test_wrong_use_is_one_line_with_the_next_step_and_2(arguments, word):
+    assert_refused(deepbinaries(*arguments), 2, word)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["dataset", "check", "coco", "--root", "."], "cocodataset.org"),
+        (["dataset", "check", "iapr-tc12", "--root", "."], "imageclef.org"),
+        (["dataset", "check", "scenes", "--set", "items=30", "--split", "none.json"], "none.json does not exist"),
+        (["evaluate", "none.npy", "none.npy", "--paired"], "none.npy does not exist"),
+    ],
+)
+def test_any_other_error_is_one_line_with_the_next_step_and_3(arguments, word, tmp_path):
+    assert_refused(deepbinaries(*arguments, cwd=tmp_path), 3, word)
+
+
+def test_scenes_are_checked_and_shown(tmp_path):
+    run = deepbinaries("dataset", "check", "scenes", "--set", "items=40", "--sheet", tmp_path / "sheet.png")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "scenes: 40 items" in run.stdout
+    assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_dataset_with_a_broken_picture_leaves_with_1(tmp_path):
+    for name in ("a.jpg", "b.jpg"):
+        (tmp_path / name).write_bytes(b"no picture")
+    run = deepbinaries("dataset", "check", "folder", "--root", tmp_path)
+    assert run.returncode == 1
+    assert "problem: 2 pictures cannot be read (first: a.jpg)" in run.stderr
+
+
+def test_an_exported_dataset_is_read_back_with_its_split(tmp_path):
+    deepbinaries("dataset", "export", "scenes", tmp_path / "out", "--set", "items=20", "--form", "webdataset")
+    first = json.loads(deepbinaries("dataset", "check", "scenes", "--set", "items=20", "--json").stdout)
+    again = json.loads(deepbinaries("dataset", "check", "webdataset", "--root", tmp_path / "out", "--json").stdout)
+    assert again["dataset"]["digest"] == first["dataset"]["digest"]
+    assert again["split"]["digests"] == first["split"]["digests"]
+
+
+def test_a_split_is_written_once_and_never_over_a_file(tmp_path):
+    arguments = ["dataset", "split", "scenes", tmp_path / "split.json", "--set", "items=30", "--split", "fraction:0.2"]
+    assert deepbinaries(*arguments).returncode == 0
+    assert len(json.loads((tmp_path / "split.json").read_text())["query"]) == 6
+    assert_refused(deepbinaries(*arguments), 2, "split.json exists")
+
+
+def test_captions_serve_as_labels_where_there_are_none(tmp_path):
+    deepbinaries("dataset", "export", "scenes", tmp_path / "out", "--set", "items=60")
+    lines = [json.loads(line) for line in (tmp_path / "out" / "metadata.jsonl").read_text().splitlines()]
+    bare = [{key: value for key, value in line.items() if key != "labels"} for line in lines]
+    (tmp_path / "out" / "metadata.jsonl").write_text("\n".join(map(json.dumps, bare)))
+    (tmp_path / "out" / "dataset.json").unlink()
+    arguments = ["dataset", "check", "folder", "--root", tmp_path / "out", "--json", "--pictures", 0]
+    assert json.loads(deepbinaries(*arguments).stdout)["labels"]["count"] == 0
+    assert json.loads(deepbinaries(*arguments, "--labels-from-captions").stdout)["labels"]["count"] > 10
+
+
+@pytest.fixture
+def codes(tmp_path):
+    """Three queries and four gallery items of two bits, with their labels."""
+    np.save(tmp_path / "queries.npy", np.array([[1, 1], [-1, -1], [1, -1]]))
+    np.save(tmp_path / "gallery.npy", np.array([[1, 1], [-1, -1], [1, 1], [1, -1]]))
+    (tmp_path / "queries.txt").write_text("cat\ndog\nbird\n")
+    (tmp_path / "gallery.txt").write_text("cat\ndog\ndog\nfish\n")
+    return tmp_path
+
+
+def test_two_code_files_are_judged_with_the_rules_beside_the_number(codes):
+    arguments = ["evaluate", "queries.npy", "gallery.npy", "--labels", "queries.txt", "--labels", "gallery.txt"]
+    assert "MAP[all, /relevant, ties=expected" in deepbinaries(*arguments, cwd=codes).stdout
+    report = json.loads(deepbinaries(*arguments, "--json", cwd=codes).stdout)
+    cat = (1 + 1 / 2) / 2  # tied with one other item at distance 0
+    dog = (1 + (2 / 3 + 2 / 4) / 2) / 2  # first; then a tie for ranks 3 and 4 at distance 2
+    assert report["score"]["value"] == pytest.approx((cat + dog) / 2)
+    assert report["score"]["rules"]["ties"] == "expected"
+    assert report["queries"] == {"used": 2, "dropped": 1, "without_relevant": 1}
+
+
+def test_pairs_by_id_are_judged_by_their_ranks(codes):
+    (codes / "q.txt").write_text("1\n2\n3\n")
+    (codes / "g.txt").write_text("1\n2\n0\n3\n")
+    run = deepbinaries(
+        "evaluate", "queries.npy", "gallery.npy", "--ids", "q.txt", "--ids", "g.txt", "--json", cwd=codes
+    )
+    # The first query's pair is tied with another item, the others' are alone at distance 0.
+    assert json.loads(run.stdout)["metrics"]["values"]["hit@1"] == pytest.approx((1 / 2 + 1 + 1) / 3)
+
+
+def test_real_values_are_ranked_by_cosine(codes):
+    run = deepbinaries("evaluate", "queries.npy", "queries.npy", "--paired", "--ranking", "cosine", "--json", cwd=codes)
+    assert json.loads(run.stdout)["score"]["value"] == 1.0
+
+
+def test_a_report_is_written_once_and_never_over_a_file(codes):
+    arguments = ["evaluate", "queries.npy", "queries.npy", "--paired", "--out", "report.json"]
+    assert deepbinaries(*arguments, cwd=codes).returncode == 0
+    assert json.loads((codes / "report.json").read_text())["format"] == "deepbinaries-evaluation"
+    assert_refused(deepbinaries(*arguments, cwd=codes), 2, "report.json exists")
+
+
+def test_labels_of_other_rows_are_refused_with_both_numbers(codes):
+    run = deepbinaries("evaluate", "queries.npy", "gallery.npy", "--labels", "queries.txt", cwd=codes)
+    assert_refused(run, 2, "3 queries and 4 gallery items")
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = f"{sys.executable} -c 'from deepbinaries.cli import main; main()' list datasets | head -n 1"
+    run = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_mistake_of_ours_is_one_line_too(tmp_path):
+    (tmp_path / "mine.py").write_text("def load(root):\n    return 1 / 0\n")
+    run = deepbinaries("dataset", "check", "mine:load", cwd=tmp_path)
+    assert_refused(run, 3, "ZeroDivisionError", "DEEPBINARIES_DEBUG=1")
