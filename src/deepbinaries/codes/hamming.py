@@ -76,7 +76,8 @@ def rowwise_distances(a: Codes, b: Codes) -> NDArray[np.int64]:
     _same_length(a, b)
     if len(a) != len(b):
         raise UsageError(f"{len(a)} codes cannot be paired with {len(b)}", next_step="give one partner for every row")
-    return np.bitwise_count(a.packed ^ b.packed).sum(axis=1, dtype=np.int64)
+    differing: NDArray[np.int64] = np.bitwise_count(a.packed ^ b.packed).sum(axis=1, dtype=np.int64)
+    return differing
 
 
 def top_k(queries: Codes, gallery: Codes, k: int) -> Neighbours:

@@ -5,6 +5,8 @@ Small k are looked up, large ones follow the Euler-Maclaurin expansion, whose ne
 start = 10 million would otherwise lose the seven digits that both share.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,18 +27,20 @@ def harmonic(k: Whole) -> NDArray[np.float64]:
     return np.where(k < TABLE_SIZE, _TABLE[np.minimum(k, TABLE_SIZE - 1)], expansion)
 
 
-def harmonic_between(start: Whole, count: Whole) -> NDArray[np.float64]:
+def harmonic_between(start: Whole, count: Whole | int) -> NDArray[np.float64]:
     """The sum of 1/r over the `count` ranks r after `start`: H(start + count) - H(start).
 
     >>> harmonic_between(np.array([2]), np.array([2])).round(6).tolist()
     [0.583333]
     """
     large = np.maximum(start, TABLE_SIZE)
-    difference = np.log1p(count / large) + _tail(large + count) - _tail(large)
-    return np.where(start < TABLE_SIZE, harmonic(start + count) - harmonic(start), difference)
+    total = np.log1p(count / large) + _tail(large + count) - _tail(large)
+    early = start < TABLE_SIZE
+    total[early] = harmonic((start + count)[early]) - harmonic(start[early])
+    return total
 
 
-def _tail(k: Whole) -> NDArray[np.float64]:
+def _tail(k: NDArray[Any]) -> NDArray[np.float64]:
     """H(k) - ln k - gamma: 1/2k - 1/12k² + 1/120k⁴ - 1/252k⁶."""
     inverse = 1.0 / k
     square = inverse * inverse

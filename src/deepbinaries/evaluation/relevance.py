@@ -23,6 +23,10 @@ class Relevance(Protocol):
     @property
     def n_gallery(self) -> int: ...
 
+    @property
+    def highest_grade(self) -> int:
+        """No grade is above this one; at least 1."""
+
     def grades(self, query: int) -> NDArray[np.int64]:
         """How relevant each gallery item is to a query, (gallery,)."""
 
@@ -57,8 +61,15 @@ class SharedLabels:
     def n_gallery(self) -> int:
         return int(self.gallery.shape[1])
 
+    @property
+    def highest_grade(self) -> int:
+        return int(np.bitwise_count(self.queries).sum(axis=0, dtype=np.int64).max(initial=1))
+
     def grades(self, query: int) -> NDArray[np.int64]:
-        return np.bitwise_count(self.gallery & self.queries[:, query, None]).sum(axis=0, dtype=np.int64)
+        shared: NDArray[np.int64] = np.bitwise_count(self.gallery & self.queries[:, query, None]).sum(
+            axis=0, dtype=np.int64
+        )
+        return shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +100,14 @@ class PairedItems:
     def n_queries(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def highest_grade(self) -> int:
+        return 1
+
     def grades(self, query: int) -> NDArray[np.int64]:
         grades = np.zeros(self.n_gallery, dtype=np.int64)
         grades[self.rows[self.offsets[query] : self.offsets[query + 1]]] = 1
         return grades
-
-    def by_query(self) -> NDArray[np.int64]:
-        """The query that owns each of `rows`."""
-        return np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
 
 
 def own_rows(query_ids: Sequence[str], gallery_ids: Sequence[str]) -> NDArray[np.int64]:
