@@ -91,7 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = app(args=arguments, prog_name="deepbinaries", standalone_mode=False)
-        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except UsageError as error:
         return _refuse(str(error), USAGE)
@@ -103,10 +102,6 @@ def _run(arguments: Sequence[str] | None) -> int:
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "deepbinaries"
         return _refuse(f"{_message(error).rstrip('.?')}; see `{where} --help`", USAGE)
-    except BrokenPipeError:
-        # The reader of our output has gone, as `head` does; Python must not complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{place}{error.strerror or error}; check the path, its permissions and the free space", FAILURE)

@@ -4,6 +4,7 @@ A terminal gets tables, a pipe gets plain tab-separated lines, `--json` gets JSO
 """
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -17,13 +18,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def write_json(data: Any) -> None:
     """Print one JSON document."""
-    sys.stdout.write(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def write_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows: as a table on a terminal, tab-separated and without the head in a pipe."""
     if not sys.stdout.isatty():
-        sys.stdout.writelines("\t".join(row) + "\n" for row in rows)
+        write_text("\n".join("\t".join(row) for row in rows))
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in head:
@@ -34,8 +35,14 @@ def write_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def write_text(text: str) -> None:
-    """Print a line of data."""
-    sys.stdout.write(text + "\n")
+    """Print lines of data; where nobody reads them any more, as behind `head`, the work ends in peace."""
+    try:
+        sys.stdout.write(text + "\n" if text else "")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more at its end, and must not complain then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit from None
 
 
 def say(text: str) -> None:
