@@ -21,7 +21,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
-	@mkdir -p demo
+	@mkdir -p demo && rm -f demo/scenes.png
 	$(BIN)/deepbinaries dataset check scenes --set items=400 --sheet demo/scenes.png
 	$(BIN)/python examples/first_codes.py
 	@echo "Look at demo/scenes.png; then try: $(BIN)/deepbinaries --help"

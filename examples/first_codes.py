@@ -9,7 +9,7 @@ import numpy as np
 from deepbinaries import Codes, datasets
 from deepbinaries.codes import top_k
 from deepbinaries.datasets.protocols import make_split
-from deepbinaries.evaluation import Rules, evaluate
+from deepbinaries.evaluation import evaluate_parts
 from deepbinaries.language import STOP_WORDS, Vocabulary, count_words
 
 BITS = 128
@@ -46,14 +46,5 @@ for query in (0, 1):
     for row, distance in zip(found.rows[0], found.distances[0], strict=True):
         print(f'  {distance:2d} bits away: "{sentences[gallery[row]]}"')
 
-report = evaluate(
-    queries,
-    stored,
-    query_labels=parts.labels.select(parts.query),
-    gallery_labels=parts.labels.select(gallery),
-    rules=Rules(gallery="clean"),
-    direction="text_to_text",
-    dataset=scenes.name,
-    split=split.digests(),
-)
+report = evaluate_parts(queries, stored, scenes, parts, kind="clean", direction="text_to_text")
 print(f"\n{report}")

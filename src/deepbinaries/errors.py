@@ -20,11 +20,11 @@ class Error(Exception):
 
 
 class UsageError(Error):
-    """A call that cannot be meant: an unknown name, a number out of range."""
+    """A call that is wrong in itself, whatever lies on the disk: an unknown name, a number out of range."""
 
 
 class DataError(Error):
-    """A file or an array that does not hold what it should."""
+    """A file, a folder or an array that is not there or does not hold what it should."""
 
 
 class PictureError(DataError):

@@ -5,8 +5,11 @@ what exists imports none of it. To add one, write its file and add one line here
 """
 
 import importlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from deepbinaries.errors import Error, MissingExtraError, UsageError, unknown_name
@@ -19,49 +22,66 @@ class Entry:
     target: str  # "package.module:attribute"
     summary: str
     extra: str = ""  # the optional dependency group, when there is one
+    settings: Mapping[str, Any] = field(default_factory=dict)  # that make a general reader this one
 
 
-class Registry(Mapping[str, Entry]):
+class Registry:
     """The known names of one kind of thing."""
 
     def __init__(self, kind: str, entries: Mapping[str, Entry]):
         self.kind = kind
-        self._entries = dict(entries)
+        self.entries = dict(entries)
 
-    def __getitem__(self, name: str) -> Entry:
-        try:
-            return self._entries[name]
-        except KeyError:
-            raise unknown_name(self.kind, name, self._entries) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
+    def find(self, name: str) -> Entry:
+        """The entry of a name; `my.module:Class` is one of its own."""
+        if ":" in name:
+            return Entry(target=name, summary="")
+        if name not in self.entries:
+            raise unknown_name(self.kind, name, self.entries)
+        return self.entries[name]
 
     def load(self, name: str) -> Any:
         """The class or function behind a name; `my.module:Class` names a user's own.
 
-        >>> Registry("number", {}).load("math:pi")
-        3.141592653589793
+        >>> Registry("function", {}).load("math:sqrt")(16)
+        4.0
         """
-        entry = Entry(target=name, summary="") if ":" in name else self[name]
+        entry = self.find(name)
         module, _, attribute = entry.target.partition(":")
+        if ":" in name and str(Path.cwd()) not in sys.path:
+            sys.path.append(str(Path.cwd()))  # a user's module most often lies where the command is run
         try:
-            return getattr(importlib.import_module(module), attribute)
+            found = getattr(importlib.import_module(module), attribute)
         except ModuleNotFoundError as missing:
             if entry.extra:
                 raise MissingExtraError(missing.name or module, entry.extra) from missing
             raise self._cannot_import(name, str(missing)) from missing
-        except AttributeError as missing:
+        except (AttributeError, ValueError) as missing:  # no such name; no name at all
             raise self._cannot_import(name, str(missing)) from missing
+        if not callable(found):
+            raise self._cannot_import(name, f"it is {type(found).__name__}, which cannot be called")
+        return found
 
     def _cannot_import(self, name: str, reason: str) -> Error:
         return UsageError(
             f"the {self.kind} {name!r} cannot be imported ({reason})",
             next_step="give it as package.module:Name and check that Python finds the module",
         )
+
+
+def check_settings(
+    function: Callable[..., Any], settings: Iterable[str], *, of: str, apart: Iterable[str] = ()
+) -> None:
+    """Refuse a setting that a function does not have, with the ones it has; `apart` are parameters that are none."""
+    parameters = inspect.signature(function).parameters
+    for name in set(settings) & set(apart):
+        raise UsageError(f"{name!r} is no setting of {of}", next_step="leave it out")
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    known = [name for name in parameters if name not in apart]
+    for setting in settings:
+        if setting not in known:
+            raise unknown_name(f"setting of {of}", setting, known)
 
 
 METHODS = Registry("method", {})
@@ -71,13 +91,25 @@ DATASETS = Registry(
     {
         "arrays": Entry("deepbinaries.datasets.arrays:load", "features and labels from .npz or .mat files"),
         "coco": Entry("deepbinaries.datasets.coco:load", "Microsoft COCO, official 2014 or 2017 files"),
-        "coco18": Entry("deepbinaries.datasets.webdataset:load", "25,000 COCO photographs with 18 labels, tar shards"),
+        "coco18": Entry(
+            "deepbinaries.datasets.webdataset:load",
+            "25,000 COCO photographs with 18 labels, tar shards",
+            settings={"name": "coco18"},
+        ),
         "folder": Entry("deepbinaries.datasets.folder:load", "a folder of pictures, with or without captions"),
         "iapr-tc12": Entry("deepbinaries.datasets.iapr_tc12:load", "IAPR TC-12, official files"),
-        "iapr22": Entry("deepbinaries.datasets.webdataset:load", "IAPR TC-12 in the paper's size, tar shards"),
+        "iapr22": Entry(
+            "deepbinaries.datasets.webdataset:load",
+            "IAPR TC-12 in the paper's size, tar shards",
+            settings={"name": "iapr22"},
+        ),
         "inria-web-queries": Entry("deepbinaries.datasets.inria_web_queries:load", "INRIA Web Queries"),
         "scenes": Entry("deepbinaries.datasets.scenes:load", "generated pictures and sentences, no files needed"),
-        "wiki": Entry("deepbinaries.datasets.arrays:load", "features of 2,866 Wikipedia articles with ten classes"),
+        "wiki": Entry(
+            "deepbinaries.datasets.arrays:load",
+            "features of 2,866 Wikipedia articles with ten classes",
+            settings={"name": "wiki"},
+        ),
         "webdataset": Entry("deepbinaries.datasets.webdataset:load", "tar shards, read without unpacking"),
     },
 )

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def test_an_empty_list_leaves_with_1_and_says_so():
         (["list"], "list --help"),
         (["dataset", "check", "scense"], "did you mean 'scenes'"),
         (["dataset", "check", "scenes", "--set", "itmes=3"], "did you mean 'items'"),
-        (["dataset", "check", "scenes", "--set", "items"], "--set name=value"),
+        (["dataset", "check", "scenes", "--set", "items"], "write name=value"),
         (["dataset", "check", "scenes", "--set", "items=0"], "items"),
         (["dataset", "check", "scenes", "--set", "items=30", "--split", "fraction:2"], "between 0 and 1"),
         (["dataset", "check", "scenes", "--set", "items=30", "--ignore-label", "unicorn"], "no label is called"),
@@ -180,7 +181,142 @@ def test_a_reader_that_goes_away_is_no_error():
     assert (run.returncode, run.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["math:pi", ":", "mine:nothing", "mine:load"])
+def test_what_is_no_dataset_of_the_users_is_refused(tmp_path, name):
+    (tmp_path / "mine.py").write_text("def load(root):\n    return None\n")
+    assert_refused(deepbinaries("dataset", "check", name, cwd=tmp_path), 3 if name == "mine:load" else 2, name)
+
+
+def test_the_installed_command_finds_a_users_module_where_it_is_run(tmp_path):
+    (tmp_path / "mine.py").write_text("from deepbinaries.datasets.scenes import load\n")
+    command = [Path(sys.executable).with_name("deepbinaries"), "dataset", "check", "mine:load", "--set", "items=12"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "scenes: 12 items" in run.stdout, run.stderr
+
+
+def test_python_m_is_the_command_too():
+    run = subprocess.run([sys.executable, "-m", "deepbinaries", "--version"], capture_output=True, check=False)
+    assert run.stdout.startswith(b"deepbinaries 0.")
+
+
+def test_codes_that_search_themselves_are_told_how_to_leave_themselves_out(codes):
+    files = ["gallery.npy", "gallery.npy", "--labels", "gallery.txt", "--direction", "image_to_image"]
+    assert_refused(deepbinaries("evaluate", *files, cwd=codes), 2, "add --without-itself")
+
+
+@pytest.mark.parametrize("content", [b"not an array", b"PK\x03\x04renamed", b"\x93NUMPY\x01\x00\x76\x00{}"])
+def test_a_file_that_is_no_array_is_refused_by_name(codes, content):
+    (codes / "theirs.npy").write_bytes(content)
+    assert_refused(deepbinaries("evaluate", "theirs.npy", "gallery.npy", "--paired", cwd=codes), 3, "theirs.npy")
+
+
+def test_a_nan_is_named_with_its_file(codes):
+    np.save(codes / "theirs.npy", np.array([[0.5, np.nan]]))
+    assert_refused(deepbinaries("evaluate", "theirs.npy", "gallery.npy", "--paired", cwd=codes), 3, "theirs.npy: row 0")
+
+
+def test_a_blank_id_is_refused_with_its_line(codes):
+    (codes / "ids.txt").write_text("1\n\n3\n")
+    run = deepbinaries("evaluate", "queries.npy", "queries.npy", "--ids", "ids.txt", cwd=codes)
+    assert_refused(run, 3, "ids.txt, line 2")
+
+
+def test_an_ignored_label_is_told_with_what_it_costs():
+    run = deepbinaries("dataset", "check", "scenes", "--set", "items=60", "--pictures", 0, "--ignore-label", "person")
+    assert "ignored     person; dropped for want of a label: query" in run.stdout
+
+
 def test_a_mistake_of_ours_is_one_line_too(tmp_path):
     (tmp_path / "mine.py").write_text("def load(root):\n    return 1 / 0\n")
     run = deepbinaries("dataset", "check", "mine:load", cwd=tmp_path)
     assert_refused(run, 3, "ZeroDivisionError", "DEEPBINARIES_DEBUG=1")
+
+
+def judged(codes, *options):
+    """The report on the tiny codes, with some options."""
+    files = ["queries.npy", "gallery.npy", "--labels", "queries.txt", "--labels", "gallery.txt"]
+    run = deepbinaries("evaluate", *files, "--json", *options, cwd=codes)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_each_rule_of_the_command_line_reaches_the_report(codes):
+    report = judged(codes, "--variant", "map@2/found", "--ties", "worst", "--empty", "zero", "--gallery", "clean")
+    rules = report["score"]["rules"]
+    assert (rules["cutoff"], rules["divide_by"], rules["ties"]) == (2, "hits", "worst")
+    assert (rules["empty"], rules["gallery"]) == ("zero", "clean")
+    assert report["queries"]["dropped"] == 0
+
+
+def test_the_direction_is_recorded(codes):
+    assert judged(codes, "--direction", "text_to_image")["direction"] == "text_to_image"
+
+
+def test_an_ignored_label_is_named_in_the_rules_and_no_longer_counts(codes):
+    report = judged(codes, "--ignore-label", "dog")
+    assert report["score"]["rules"]["relevance"] == "shared label without dog"
+    assert report["queries"]["used"] == 1
+
+
+def test_ndcg_and_curves_are_measured_when_asked_for(codes):
+    assert "ndcg@3" not in judged(codes)["metrics"]["values"]
+    report = judged(codes, "--ndcg", "3", "--curves")
+    assert "ndcg@3" in report["metrics"]["values"]
+    assert report["rank_curve"] is not None
+    assert report["radius_curve"] is not None
+
+
+def test_a_query_in_its_own_gallery_can_be_left_out(codes):
+    files = ["gallery.npy", "gallery.npy", "--labels", "gallery.txt", "--direction", "image_to_image", "--json"]
+    alone = json.loads(deepbinaries("evaluate", *files, "--without-itself", cwd=codes).stdout)
+    assert alone["queries"]["used"] == 2  # the cat and the fish have no other
+    assert alone["score"]["rules"]["itself"] == "left out"
+
+
+def test_another_seed_draws_another_split(tmp_path):
+    for seed in (0, 1):
+        deepbinaries("dataset", "split", "scenes", tmp_path / f"{seed}.json", "--set", "items=30", "--seed", seed)
+    queries = [json.loads((tmp_path / f"{seed}.json").read_text())["query"] for seed in (0, 1)]
+    assert queries[0] != queries[1]
+
+
+def test_a_protocol_takes_settings_of_its_own(tmp_path):
+    arguments = ["--set", "items=60", "--split", "coco-modern", "--split-set", "query=6", "--split-set", "train=20"]
+    arguments += ["--split-set", "sentence=random"]
+    deepbinaries("dataset", "split", "scenes", tmp_path / "split.json", *arguments)
+    split = json.loads((tmp_path / "split.json").read_text())
+    assert (len(split["query"]), len(split["train"])) == (6, 20)
+    assert split["sentence_of"]
+
+
+def test_settings_take_the_type_their_reader_asks_for(tmp_path):
+    run = deepbinaries("dataset", "check", "coco", "--root", tmp_path, "--set", "release=2014")
+    assert_refused(run, 3, "instances_train2014.json")
+    assert_refused(
+        deepbinaries("dataset", "check", "scenes", "--set", "items=many"), 2, "items=many is no whole number"
+    )
+
+
+def test_an_interrupt_is_one_line_and_130(tmp_path):
+    (tmp_path / "mine.py").write_text("def load(root):\n    raise KeyboardInterrupt\n")
+    assert_refused(deepbinaries("dataset", "check", "mine:load", cwd=tmp_path), 130, "interrupted")
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    assert_refused(deepbinaries("dataset", "check", "folder", "--root", tmp_path), 3, "holds no items")
+
+
+def test_a_folder_without_labels_is_checked_without_talk_of_relevance(tmp_path):
+    deepbinaries("dataset", "export", "scenes", tmp_path / "out", "--set", "items=12")
+    for name in ("metadata.jsonl", "dataset.json", "split.json"):
+        (tmp_path / "out" / name).unlink()
+    run = deepbinaries("dataset", "check", "folder", "--root", tmp_path / "out")
+    assert run.returncode == 0, run.stderr
+    assert "chance" not in run.stdout
+
+
+def test_a_contact_sheet_is_never_written_over_a_file(tmp_path):
+    (tmp_path / "sheet.png").write_text("mine")
+    run = deepbinaries("dataset", "check", "scenes", "--set", "items=12", "--sheet", tmp_path / "sheet.png")
+    assert_refused(run, 2, "sheet.png exists")
+    assert (tmp_path / "sheet.png").read_text() == "mine"

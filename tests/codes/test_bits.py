@@ -20,7 +20,7 @@ def test_sign_keeps_the_precision_of_its_input():
 def test_a_nan_is_refused_with_its_row_and_column():
     values = np.zeros((4, 3))
     values[2, 1] = np.nan
-    with pytest.raises(DataError, match="row 2 holds a NaN in column 1"):
+    with pytest.raises(DataError, match="row 2 column 1 is a NaN"):
         pack(values)
 
 

@@ -1,4 +1,5 @@
 import io
+import json
 
 import pytest
 from PIL import Image
@@ -85,6 +86,19 @@ def test_what_a_reader_left_out_is_repeated_with_its_reason(album):
 
 def test_only_the_asked_pictures_are_opened(album):
     assert check(album, pictures=[0, 1]).problems == []
+
+
+def test_a_leak_that_was_not_looked_for_is_not_denied(album, parts):
+    findings = check(album, parts, pictures=[])
+    assert findings.facts["split"]["query_pictures_in_training"] is None
+    assert any("leaks may go unnoticed" in remark for remark in findings.remarks)
+
+
+def test_a_split_without_queries_is_a_problem_and_still_json(album):
+    parts = Split("album", query=(), database=("a", "b")).parts(album)
+    findings = check(album, parts, pictures=[])
+    assert any("nothing in its query list" in problem for problem in findings.problems)
+    json.dumps(findings.to_json(), allow_nan=False)
 
 
 def test_a_contact_sheet_shows_pictures_and_names_broken_ones(album):

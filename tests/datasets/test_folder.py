@@ -479,7 +479,7 @@ def test_a_folder_that_may_not_be_read_is_counted(album, monkeypatch):
 
 def test_a_file_in_the_place_of_the_folder_is_refused(album):
     album.put("a.png")
-    with pytest.raises(UsageError, match="is not a folder; give the folder"):
+    with pytest.raises(DataError, match="is not a folder; give the folder"):
         folder.load(album.root / "a.png")
 
 

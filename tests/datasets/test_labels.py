@@ -68,5 +68,19 @@ def test_a_matrix_with_other_numbers_is_refused():
         Labels.from_matrix(np.array([[0, 2]]))
 
 
+def test_a_text_in_the_place_of_a_set_is_refused_before_it_falls_into_letters():
+    with pytest.raises(DataError, match=r"row 0 is the text 'cat'.*give \['cat'\]"):
+        Labels.from_names(["cat", "dog"])
+
+
+def test_rows_count_from_the_end_and_masks_select():
+    labels = Labels.from_names([["a"], ["b"], ["c"]])
+    assert labels.of(-1) == ("c",)
+    assert labels.select(np.array([True, False, True])).sets() == [(0,), (2,)]
+    assert len(labels.select([])) == 0
+    with pytest.raises(IndexError):
+        labels.of(3)
+
+
 def test_counts_are_items_and_not_mentions():
     assert Labels.from_names([["a", "a"], ["a", "b"]]).counts().tolist() == [2, 1]

@@ -24,7 +24,8 @@ def test_a_relabelled_dataset_keeps_the_contract():
 def test_everything_but_the_labels_is_the_originals():
     original = album("two dogs play", "a dog sleeps", "a cat", "the cars")
     mined = with_mined_labels(original)
-    assert (mined.name, mined.ids, mined.sentences(1)) == (original.name, original.ids, ("a dog sleeps",))
+    assert (mined.name, mined.ids, mined.sentences(1)) == ("album-mined", original.ids, ("a dog sleeps",))
+    assert (mined.sources, mined.skips) == (original.sources, original.skips)
 
 
 def test_captions_without_a_common_word_say_what_to_do():

@@ -6,7 +6,7 @@ import pytest
 from deepbinaries.datasets.base import Record, Records, Skips
 from deepbinaries.datasets.protocols import PROTOCOLS, make_split
 from deepbinaries.datasets.splits import PARTS, Split
-from deepbinaries.errors import SplitError, UsageError
+from deepbinaries.errors import DataError, SplitError, UsageError
 
 
 def dataset(sources, *, name="coco", labels=("cat",), sentences=("one", "two", "three")):
@@ -186,13 +186,6 @@ def test_a_split_says_how_it_came_about(name, coco, webqueries):
     assert (split.protocol, split.seed, split.dataset) == (name, 5, found.name)
 
 
-def test_queries_stay_in_the_gallery_only_when_asked(coco):
-    split = make_split("coco-modern", coco, query=6, train=20, queries_in_gallery=True)
-    assert split.queries_in_gallery
-    assert len(split.database) == 60
-    assert not set(split.query) & set(split.train)
-
-
 def test_the_first_sentence_stands_for_an_item_unless_one_is_drawn(coco):
     assert make_split("coco-modern", coco, query=6, train=20).sentence_of == {}
 
@@ -261,7 +254,7 @@ def test_a_published_split_that_is_not_there_is_an_error(coco, name):
 
 
 def test_a_split_file_that_does_not_exist_is_named(coco, tmp_path):
-    with pytest.raises(SplitError, match=r"split\.json does not exist"):
+    with pytest.raises(DataError, match=r"split\.json does not exist"):
         make_split("file", coco, root=tmp_path)
 
 
@@ -279,7 +272,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(coco):
 
 
 def test_an_unknown_setting_is_answered_with_the_known_ones(coco):
-    with pytest.raises(UsageError, match="Known: query, seed, train, validation"):
+    with pytest.raises(UsageError, match="Known: query, train, validation"):
         make_split("coco-modern", coco, queries=3)
 
 

@@ -6,7 +6,7 @@ import pytest
 from deepbinaries.datasets import Record, Records, Split
 from deepbinaries.datasets.base import Skips
 from deepbinaries.datasets.splits import by_fraction, draw, ids_digest
-from deepbinaries.errors import SplitError, UsageError
+from deepbinaries.errors import DataError, SplitError, UsageError
 
 
 def animals(labels: dict[str, list[str]]) -> Records:
@@ -64,6 +64,20 @@ def test_the_literal_gallery_holds_the_queries_too(dataset, split):
     assert split.parts(dataset).gallery("with-queries").tolist() == [0, 1, 2, 3, 4]
 
 
+def test_queries_left_in_the_database_are_searched_only_when_asked_for(dataset):
+    parts = Split("animals", query=("a",), database=("a", "b", "c"), train=("b",), queries_in_gallery=True).parts(
+        dataset
+    )
+    assert parts.gallery("database").tolist() == [1, 2]
+    assert parts.gallery("clean").tolist() == [2]
+    assert parts.gallery("with-queries").tolist() == [0, 1, 2]
+
+
+def test_galleries_are_in_row_order_whatever_the_order_of_ids(dataset):
+    parts = Split("animals", query=("a",), database=("e", "b", "d")).parts(dataset)
+    assert parts.gallery("database").tolist() == [1, 3, 4]
+
+
 def test_an_unknown_gallery_is_refused(dataset, split):
     with pytest.raises(UsageError, match="did you mean 'clean'"):
         split.parts(dataset).gallery("claen")
@@ -90,6 +104,20 @@ def test_a_split_of_another_dataset_is_refused_with_an_example(dataset):
     split = Split("vehicles", query=("a",), database=("b", "bus", "car"))
     with pytest.raises(SplitError, match=r"2 of 3 database ids .*'vehicles' are not in 'animals' \(first: bus\)"):
         split.parts(dataset)
+
+
+def test_a_split_of_other_items_under_the_same_ids_is_refused():
+    first, second = (animals({"a": ["cat"], "b": ["cat"]}) for _ in range(2))
+    second.records[0] = Record("a", None, ("another sentence",), ("cat",))
+    split = by_fraction(first, 0.5)
+    split.parts(first)
+    with pytest.raises(SplitError, match="made for other items"):
+        split.parts(second)
+
+
+def test_a_split_serves_the_same_items_under_other_labels():
+    first, second = animals({"a": ["cat"], "b": ["cat"]}), animals({"a": ["dog"], "b": ["dog"]})
+    assert len(by_fraction(first, 0.5).parts(second).query) == 1
 
 
 def test_items_without_any_label_are_dropped_and_counted():
@@ -119,11 +147,21 @@ def test_a_changed_list_no_longer_fits_its_digest(split, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["{", "[]", "{}", '{"query": "a", "database": []}', '{"query": [1], "database": []}']
+    "content",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"query": "a", "database": []}',
+        '{"query": [1], "database": []}',
+        '{"query": [], "database": [], "digests": []}',
+        '{"query": [], "database": [], "sentence_of": {"a": "x"}}',
+        '{"query": [], "database": [], "version": 99}',
+    ],
 )
 def test_a_broken_file_is_refused_by_name(tmp_path, content):
     (tmp_path / "split.json").write_text(content)
-    with pytest.raises(SplitError, match="split.json"):
+    with pytest.raises(DataError, match="split.json"):
         Split.load(tmp_path / "split.json")
 
 

@@ -357,12 +357,14 @@ def test_a_gallery_in_which_nothing_is_relevant_is_refused():
 
 
 def test_a_report_is_json_without_nan_and_every_score_has_its_rules(collection):
-    report = collection.evaluate(extras=Extras(curves=True), dataset="classes", split={"query": "3f1c"})
+    report = collection.evaluate(
+        extras=Extras(curves=True), dataset={"name": "classes", "digest": "9a07"}, split={"query": "3f1c"}
+    )
     content = json.loads(json.dumps(report.to_json(), allow_nan=False))
     for score in [content["score"], *content["others"]]:
         assert Rules.from_json(score["rules"]).name == score["name"]
     assert content["score"]["value"] == report.mean
-    assert (content["dataset"], content["split"]) == ("classes", {"query": "3f1c"})
+    assert (content["dataset"]["digest"], content["split"]) == ("9a07", {"query": "3f1c"})
     assert content["digests"] == {"queries": collection.queries.digest, "gallery": collection.gallery.digest}
     assert content["per_query"] == report.per_query.tolist()
     assert len(content["radius_curve"]["precision"]) == 33
@@ -378,7 +380,7 @@ def test_a_query_without_a_score_is_null_in_json():
 
 
 def test_a_report_reads_as_text(collection):
-    text = str(collection.evaluate(dataset="classes"))
+    text = str(collection.evaluate(dataset={"name": "classes"}))
     assert text.startswith("image_to_text, classes, 32 bits, 40 queries, 400 gallery items\nMAP[all, /relevant, ")
     for word in ("map@all", "chance", "order of ties", "map@50/min", "precision@10", "codes of the gallery"):
         assert word in text

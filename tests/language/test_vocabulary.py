@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepbinaries.errors import DataError, UsageError
+from deepbinaries.errors import DataError, Error, UsageError
 from deepbinaries.language.tokens import TokenSettings, words
 from deepbinaries.language.vocabulary import EOS, PAD, UNK, Vocabulary
 
@@ -336,18 +336,18 @@ def test_an_overlong_file_is_refused_before_it_is_parsed(tmp_path):
     path = tmp_path / "words.json"
     with path.open("wb") as file:
         file.truncate(65 * 2**20)
-    with pytest.raises(DataError, match="larger than 64 MiB"):
+    with pytest.raises(DataError, match="more than 67,108,864 bytes"):
         Vocabulary.load(path)
 
 
 @pytest.mark.parametrize("name", ["missing.json", "."])
 def test_a_missing_file_or_a_folder_is_refused(tmp_path, name):
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="cannot be read|does not exist"):
         Vocabulary.load(tmp_path / name)
 
 
 def test_a_folder_that_does_not_exist_cannot_be_written_to(tmp_path):
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(Error, match="cannot be written"):
         alphabet.save(tmp_path / "missing" / "words.json")
 
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deepbinaries.cli.output import AsJson, complain, say, write_json, write_text
-from deepbinaries.errors import UsageError
+from deepbinaries.cli.output import AsJson, complain, free_path, say, write_json, write_text
+from deepbinaries.cli.settings import parse_settings
+from deepbinaries.errors import DataError, UsageError
+from deepbinaries.files import written_whole
 
 if TYPE_CHECKING:
     from deepbinaries.datasets import Dataset, Split
@@ -24,6 +26,10 @@ Root = Annotated[
 SplitName = Annotated[
     str, typer.Option("--split", help="A protocol, fraction:0.1, or a split file; default: the published one.")
 ]
+SplitSet = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="A setting of the split (query, train, sentence, ...), repeatable."),
+]
 Seed = Annotated[int, typer.Option(help="The seed of draws.")]
 FromCaptions = Annotated[bool, typer.Option(help="Take frequent content words of the sentences for labels.")]
 Set = Annotated[
@@ -36,6 +42,7 @@ def check_command(
     name: Name,
     root: Root = None,
     split: SplitName = "",
+    split_set: SplitSet = None,
     ignore_label: Annotated[list[str] | None, typer.Option(help="Leave a label out of relevance, repeatable.")] = None,
     pictures: Annotated[int | None, typer.Option(min=0, help="How many pictures to open; default: all.")] = None,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (.png) here.")] = None,
@@ -49,15 +56,15 @@ def check_command(
     Leaves with 1 when there is a problem. Example: deepbinaries dataset check scenes --sheet scenes.png
     """
     from deepbinaries.datasets.check import check, sample_rows
-    from deepbinaries.datasets.contact_sheet import contact_sheet
 
-    dataset, made = _load(name, root, split, seed, settings, labels_from_captions)
-    parts = made.parts(dataset, ignore_labels=ignore_label or ())
+    if sheet is not None:
+        free_path(sheet)
+    dataset, made = _load(name, root, split, split_set, seed, settings, labels_from_captions)
+    # Where nothing is labelled and no split is at hand, an invented one would only raise questions.
+    wanted = split or dataset.labels.names or made.protocol == "file"
+    parts = made.parts(dataset, ignore_labels=ignore_label or ()) if wanted else None
     rows = None if pictures is None else sample_rows(dataset, pictures).tolist()
     findings = check(dataset, parts, pictures=rows)
-    if sheet is not None and "pictures" in findings.facts:
-        contact_sheet(dataset, sample_rows(dataset, 30).tolist()).save(sheet, format="PNG")
-        say(f"contact sheet: {sheet}")
     if as_json:
         write_json(findings.to_json())
     else:
@@ -66,6 +73,8 @@ def check_command(
             write_text(f"note: {remark}")
     for problem in findings.problems:
         complain(f"problem: {problem}")
+    if sheet is not None:
+        _write_sheet(dataset, sheet)
     if findings.problems:
         raise typer.Exit(1)
 
@@ -77,6 +86,7 @@ def export_command(
     root: Root = None,
     form: Annotated[str, typer.Option(help="folder or webdataset.")] = "folder",
     split: SplitName = "",
+    split_set: SplitSet = None,
     seed: Seed = 0,
     labels_from_captions: FromCaptions = False,
     settings: Set = None,
@@ -87,7 +97,7 @@ def export_command(
     """
     from deepbinaries.datasets.export import export
 
-    dataset, made = _load(name, root, split, seed, settings, labels_from_captions)
+    dataset, made = _load(name, root, split, split_set, seed, settings, labels_from_captions)
     export(dataset, destination, form=form, split=made)
     say(f"{len(dataset.ids):,} items in {destination}")
 
@@ -98,6 +108,7 @@ def split_command(
     destination: Annotated[Path, typer.Argument(help="The split file (.json) to write.")],
     root: Root = None,
     split: SplitName = "",
+    split_set: SplitSet = None,
     seed: Seed = 0,
     labels_from_captions: FromCaptions = False,
     settings: Set = None,
@@ -106,51 +117,49 @@ def split_command(
 
     Example: deepbinaries dataset split folder split.json --root ~/Pictures --split fraction:0.2
     """
-    if destination.exists():
-        raise UsageError(f"{destination} exists", next_step="give another name, or move it away first")
-    _, made = _load(name, root, split, seed, settings, labels_from_captions)
+    free_path(destination)
+    _, made = _load(name, root, split, split_set, seed, settings, labels_from_captions)
     made.save(destination)
     say(f"{len(made.query):,} queries, {len(made.database):,} in the database, {len(made.train):,} to learn from")
 
 
+def _write_sheet(dataset: "Dataset", path: Path) -> None:
+    from deepbinaries.datasets.check import sample_rows
+    from deepbinaries.datasets.contact_sheet import contact_sheet
+
+    if hasattr(dataset, "features"):
+        raise UsageError(f"{dataset.name} has no pictures to show", next_step="leave --sheet out")
+    with written_whole(path) as file:
+        contact_sheet(dataset, sample_rows(dataset, 30).tolist()).save(file, format="PNG")
+    say(f"contact sheet: {path}")
+
+
 def _load(
-    name: str, root: Path | None, split: str, seed: int, settings: list[str] | None, labels_from_captions: bool
+    name: str,
+    root: Path | None,
+    split: str,
+    split_settings: list[str] | None,
+    seed: int,
+    settings: list[str] | None,
+    labels_from_captions: bool,
 ) -> "tuple[Dataset, Split]":
     """The dataset and the split that the options of a command name."""
     from deepbinaries.datasets import find_root, load
     from deepbinaries.datasets.mined_labels import with_mined_labels
-    from deepbinaries.datasets.protocols import make_split
+    from deepbinaries.datasets.protocols import PROTOCOLS, make_split
+    from deepbinaries.registry import DATASETS
 
-    dataset = load(name, root, **_settings(settings))
+    dataset = load(name, root, **parse_settings(settings, DATASETS.load(name)))
+    if not dataset.ids:
+        reasons = getattr(getattr(dataset, "skips", None), "counts", {})
+        left_out = "; ".join(f"{count:,} left out: {reason}" for reason, count in reasons.items())
+        raise DataError(
+            f"{dataset.name} holds no items" + (f" ({left_out})" if left_out else ""), next_step="give another folder"
+        )
     if labels_from_captions:
         dataset = with_mined_labels(dataset)
-    return dataset, make_split(split, dataset, seed=seed, root=find_root(name, root))
-
-
-def _settings(pairs: list[str] | None) -> dict[str, Any]:
-    """`name=value` texts as settings; numbers and yes/no become what they look like.
-
-    >>> _settings(["items=20", "strict=true", "sentence=first"])
-    {'items': 20, 'strict': True, 'sentence': 'first'}
-    """
-    settings: dict[str, Any] = {}
-    for pair in pairs or []:
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise UsageError(f"--set {pair} has no value", next_step="write --set name=value")
-        settings[name.strip().replace("-", "_")] = _value(value.strip())
-    return settings
-
-
-def _value(text: str) -> Any:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    chosen = parse_settings(split_settings, make_split, PROTOCOLS.get(split))
+    return dataset, make_split(split, dataset, seed=seed, root=find_root(name, root), **chosen)
 
 
 def _as_text(facts: dict[str, Any]) -> str:
@@ -175,12 +184,20 @@ def _as_text(facts: dict[str, Any]) -> str:
         )
     if pictures := facts.get("pictures"):
         size = " x ".join(map(str, pictures.get("median_size", [])))
-        lines.append(f"  pictures    {pictures['read']:,} read, {len(pictures['broken']):,} broken, median size {size}")
+        lines.append(
+            f"  pictures    {pictures['opened']:,} opened, {len(pictures['broken']):,} broken, median size {size}"
+        )
+    if "split" not in facts:
+        return "\n".join(lines)
     split = facts["split"]
     sizes = ", ".join(f"{part} {size:,}" for part, size in split["sizes"].items())
     lines.append(f"  split       {split['protocol']}: {sizes}")
     if split["note"]:
         lines.append(INDENT + split["note"])
+    if split["ignored_labels"]:
+        dropped = ", ".join(f"{part} {count:,}" for part, count in split["dropped_without_label"].items())
+        lines.append(f"  ignored     {', '.join(split['ignored_labels'])}; dropped for want of a label: {dropped}")
     for kind, gallery in split["galleries"].items():
-        lines.append(f"  gallery     {kind}: {gallery['items']:,} items, chance {gallery['chance']:.3f}")
+        chance = f", chance {gallery['chance']:.3f}" if gallery.get("chance") is not None else ""
+        lines.append(f"  gallery     {kind}: {gallery['items']:,} items{chance}")
     return "\n".join(lines)

@@ -1,18 +1,16 @@
 """`deepbinaries evaluate`: judge any two files of codes, ours or other people's."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deepbinaries.cli.output import AsJson, say, write_json, write_text
+from deepbinaries import files
+from deepbinaries.cli.output import AsJson, free_path, say, write_json, write_text
 from deepbinaries.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from deepbinaries.evaluation import Report, Rules
 
 
@@ -51,8 +49,8 @@ def evaluate(
     """
     from deepbinaries.evaluation import Extras, Rules
 
-    if out is not None and out.exists():
-        raise UsageError(f"{out} exists", next_step="give another name, or move it away first")
+    if out is not None:
+        free_path(out)
     rules = Rules.named(
         variant,
         ties=ties,
@@ -67,7 +65,7 @@ def evaluate(
     settings = relevance | {"without_itself": without_itself, "direction": direction, "extras": extras}
     report = _evaluate(queries, gallery, rules, settings)
     if out is not None:
-        out.write_text(json.dumps(report.to_json(), allow_nan=False) + "\n", encoding="utf-8")
+        files.write_json(report.to_json(), out)
         say(f"report: {out}")
     if as_json:
         write_json(report.to_json())
@@ -77,12 +75,19 @@ def evaluate(
 
 def _evaluate(queries: Path, gallery: Path, rules: "Rules", settings: dict[str, Any]) -> "Report":
     from deepbinaries.codes import load
+    from deepbinaries.codes.files import read_array
     from deepbinaries.evaluation import evaluate, evaluate_values
+    from deepbinaries.evaluation.of_parts import SAME_SIDE
 
     if rules.ranking == "hamming":
         codes = load(queries), load(gallery)
+        if settings["direction"] in SAME_SIDE and codes[0] == codes[1] and not settings["without_itself"]:
+            raise UsageError(
+                f"{queries} and {gallery} hold the same codes, so every query finds itself first",
+                next_step="add --without-itself",
+            )
         return evaluate(*codes, rules=rules, **_by_rows(settings, *map(len, codes)))
-    values = _values(queries), _values(gallery)
+    values = read_array(queries), read_array(gallery)
     return evaluate_values(*values, rules=rules, **_by_rows(settings, *map(len, values)))
 
 
@@ -108,6 +113,7 @@ def _relevance(labels: list[Path], ids: list[Path], paired: bool, ignored: list[
     """What `evaluation.evaluate` needs to know what is relevant, and its name."""
     from deepbinaries.datasets.label_files import read_labels
     from deepbinaries.evaluation import PairedItems
+    from deepbinaries.evaluation.relevance import in_words
 
     if bool(labels) + bool(ids) + paired != 1:
         raise UsageError("it is not clear what is relevant", next_step="give --labels, --ids or --paired, one of them")
@@ -116,27 +122,17 @@ def _relevance(labels: list[Path], ids: list[Path], paired: bool, ignored: list[
     if len(labels or ids) > 2:
         raise UsageError("more than two files of labels or ids", next_step="give the queries' and the gallery's")
     if ids:
-        return {"relevance": "same item", "pairs": PairedItems.from_ids(_lines(ids[0]), _lines(ids[-1]))}
+        return {"relevance": "same item", "pairs": PairedItems.from_ids(_ids(ids[0]), _ids(ids[-1]))}
     of_queries, of_gallery = read_labels(labels[0], labels[-1])
     return {
-        "relevance": "shared label" + "".join(f" without {name}" for name in ignored),
+        "relevance": in_words(ignored),
         "query_labels": of_queries.without(ignored),
         "gallery_labels": of_gallery.without(ignored),
     }
 
 
-def _values(path: Path) -> "np.ndarray[Any, Any]":
-    import numpy as np
-
-    try:
-        values = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{path} is not a whole .npy file ({error})", next_step="write or copy it again") from error
-    return np.asarray(values)
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8", next_step="save it as UTF-8, one id a line") from None
+def _ids(path: Path) -> list[str]:
+    ids = [line.strip() for line in files.read_lines(path)]
+    if "" in ids:
+        raise DataError(f"{path}, line {ids.index('') + 1}, holds no id", next_step="give one id a line")
+    return ids

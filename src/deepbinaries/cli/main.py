@@ -73,7 +73,7 @@ def list_names(
 
     Example: deepbinaries list datasets
     """
-    entries = KINDS[kind.value]
+    entries = KINDS[kind.value].entries
     if as_json:
         write_json([{"name": name, "summary": entry.summary, "extra": entry.extra} for name, entry in entries.items()])
     else:
@@ -91,13 +91,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = app(args=arguments, prog_name="deepbinaries", standalone_mode=False)
+        if code == INTERRUPTED:  # some releases of typer answer Ctrl-C themselves
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except UsageError as error:
         return _refuse(str(error), USAGE)
     except Error as error:
         return _refuse(str(error), FAILURE)
     except (typer.Abort, KeyboardInterrupt):
-        return _refuse("interrupted; nothing half-written was left behind", INTERRUPTED)
+        return _refuse("interrupted; run the command again to start over", INTERRUPTED)
     except WrongUse as error:
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "deepbinaries"

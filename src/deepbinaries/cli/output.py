@@ -7,11 +7,14 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+from deepbinaries.errors import UsageError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -43,6 +46,13 @@ def write_text(text: str) -> None:
         # Python flushes once more at its end, and must not complain then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit from None
+
+
+def free_path(path: Path) -> Path:
+    """The path, when nothing is there yet: no command writes over a file."""
+    if path.exists():
+        raise UsageError(f"{path} exists", next_step="give another name, or move it away first")
+    return path
 
 
 def say(text: str) -> None:

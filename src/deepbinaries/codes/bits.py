@@ -51,7 +51,10 @@ def unpack(packed: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
 
 def _finite_enough(values: ArrayLike) -> NDArray[Any]:
     """The values as floats; infinities have a sign, NaN has none and is refused by row."""
-    values = np.asarray(values)
+    try:
+        values = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"the values are no matrix ({error})", next_step="give rows of one length") from error
     if values.dtype == bool or values.dtype.kind not in "fiu":
         raise DataError(
             f"a sign is taken of real numbers, these are {values.dtype}",
@@ -63,7 +66,7 @@ def _finite_enough(values: ArrayLike) -> NDArray[Any]:
     if bad.any():
         first = np.argwhere(bad)[0].tolist()
         raise DataError(
-            f"row {first[0]} holds a NaN" + (f" in column {first[1]}" if len(first) > 1 else ""),
+            " ".join(f"{axis} {place}" for axis, place in zip(("row", "column"), first, strict=False)) + " is a NaN",
             next_step="a NaN has no sign: look for a division by zero or a diverged network before encoding",
         )
     return values

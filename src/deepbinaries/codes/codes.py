@@ -29,21 +29,27 @@ class Codes:
                 f"these are {packed.dtype} of shape {packed.shape}",
                 next_step="make them with Codes.from_values or Codes.from_bits",
             )
-        padding = np.uint8(0xFF << (bits % 8) & 0xFF) if bits % 8 else np.uint8(0)
-        dirty = np.flatnonzero(packed[:, -1] & padding)
+        # Without padding nothing is touched, so that wrapping a memory map reads none of it.
+        dirty = np.flatnonzero(packed[:, -1] >> bits % 8) if bits % 8 else np.empty(0)
         if dirty.size:
             raise DataError(
                 f"row {dirty[0]} has a bit set beyond bit {bits - 1}",
                 next_step="padding bits must be zero: pack again, or give the true number of bits",
             )
-        self.packed = packed
+        self.packed = packed.view()
+        self.packed.flags.writeable = False  # what was checked stays as it was, as far as we can see to it
         self.bits = bits
 
     @classmethod
     def from_values(cls, values: ArrayLike) -> "Codes":
         """The codes of (n, bits) real values: bit 1 where a value is at or above zero."""
-        values = np.asarray(values)
-        return cls(pack(values), values.shape[1])
+        packed, matrix = pack(values), np.asarray(values)
+        if matrix.dtype.kind in "iu" and matrix.size and not (matrix < 0).any() and np.isin(matrix, (0, 1)).all():
+            raise DataError(
+                "these whole numbers are 0 and 1, and both are at or above zero",
+                next_step="use Codes.from_bits for bits",
+            )
+        return cls(packed, matrix.shape[1])
 
     @classmethod
     def from_bits(cls, bits: ArrayLike) -> "Codes":

@@ -1,24 +1,28 @@
-"""Codes on disk: `NAME.npy` with the packed rows, `NAME.json` beside it with length and digest.
+"""Codes on disk: `NAME.npy` with the packed rows, `NAME.npy.json` beside it with length and digest.
 
 The array alone could be read with `numpy.load`; the sidecar says what its bytes mean and proves
 that they are the ones that were written.
 """
 
-import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deepbinaries.codes.codes import Codes
-from deepbinaries.errors import DataError
+from deepbinaries.errors import DataError, Error
+from deepbinaries.files import read_json, write_json, written_whole
 
 FORMAT = "deepbinaries-codes"
 VERSION = 1
 
 
 def save(codes: Codes, path: str | Path) -> None:
-    """Write `path` (.npy) and its sidecar (.json); the sidecar comes last, so a torn write is noticed."""
+    """Write `path` (.npy) and its sidecar (.npy.json); the sidecar comes last, so a torn write is noticed."""
     path = _npy(path)
+    with written_whole(path) as file:
+        np.save(file, np.ascontiguousarray(codes.packed), allow_pickle=False)
     sidecar = {
         "format": FORMAT,
         "version": VERSION,
@@ -28,13 +32,7 @@ def save(codes: Codes, path: str | Path) -> None:
         "padding": "zero",
         "sha256": codes.digest,
     }
-    whole = path.with_suffix(".npy.part")
-    with whole.open("wb") as file:
-        np.save(file, np.ascontiguousarray(codes.packed), allow_pickle=False)
-    whole.replace(path)
-    whole = path.with_suffix(".json.part")
-    whole.write_text(json.dumps(sidecar, indent=1) + "\n")
-    whole.replace(path.with_suffix(".json"))
+    write_json(sidecar, _sidecar(path), indent=1)
 
 
 def load(path: str | Path) -> Codes:
@@ -44,30 +42,29 @@ def load(path: str | Path) -> Codes:
     read with one column a bit. Packed bytes without a sidecar are refused: their length is unknown.
     """
     path = _npy(path)
-    try:
-        array = np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist", next_step="give the .npy file that holds the codes") from None
-    except (ValueError, EOFError, OSError) as error:
-        raise DataError(f"{path} is not a whole .npy file ({error})", next_step="write or copy it again") from error
-    sidecar = path.with_suffix(".json")
+    array = read_array(path)
+    sidecar = _sidecar(path)
     if not sidecar.exists():
-        return _from_plain_matrix(array, path)
-    try:
-        facts = json.loads(sidecar.read_bytes())
-        known = facts["format"] == FORMAT and facts["version"] == VERSION
-        bits, digest = int(facts["bits"]), str(facts["sha256"])
-    except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+        try:
+            return _from_plain_matrix(array, path)
+        except Error as error:
+            raise DataError(f"{path}: {error.problem}", next_step=error.next_step) from error
+    facts = read_json(sidecar)
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("version") != VERSION:
         raise DataError(
-            f"{sidecar} does not describe codes ({error})", next_step="write both files again with codes.save"
-        ) from error
-    if not known:
-        raise DataError(
-            f"{sidecar} is of format {facts['format']} version {facts['version']}",
-            next_step=f"this release reads {FORMAT} version {VERSION}: update deepbinaries or write the codes again",
+            f"{sidecar} does not describe codes in {FORMAT} version {VERSION}",
+            next_step="update deepbinaries, or write both files again with codes.save",
         )
-    codes = Codes(array, bits)
-    if codes.digest != digest:
+    if type(facts.get("bits")) is not int:
+        raise DataError(f"{sidecar} does not say how many bits a code has", next_step="write both files again")
+    codes = Codes(array, facts["bits"])
+    stated = [facts.get(name) for name in ("items", "bit_order", "padding")]
+    if stated != [len(codes), "little", "zero"]:
+        raise DataError(
+            f"{sidecar} speaks of other codes: items, bit_order and padding are {stated}",
+            next_step="write both files again with codes.save",
+        )
+    if codes.digest != facts.get("sha256"):
         raise DataError(
             f"the bytes of {path} are not those its sidecar was written for",
             next_step="copy or encode both files again",
@@ -75,17 +72,28 @@ def load(path: str | Path) -> Codes:
     return codes
 
 
-def _from_plain_matrix(array: np.ndarray, path: Path) -> Codes:
+def read_array(path: Path) -> NDArray[Any]:
+    """The array in an .npy file, of plain numbers only."""
+    try:
+        with path.open("rb") as file:
+            return np.lib.format.read_array(file, allow_pickle=False)
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist", next_step="give an .npy file") from None
+    except (ValueError, EOFError, OSError, MemoryError, OverflowError) as error:
+        raise DataError(f"{path} is not a whole .npy file of numbers ({error})", next_step="write it again") from error
+
+
+def _from_plain_matrix(array: NDArray[Any], path: Path) -> Codes:
     if array.ndim != 2 or array.dtype.kind not in "bfiu":
         raise DataError(
-            f"{path} holds {array.dtype} of shape {array.shape}, not a matrix of bits",
+            f"it holds {array.dtype} of shape {array.shape}, not a matrix of bits",
             next_step="store one row an item and one column a bit",
         )
     if array.dtype.kind == "b" or (array.size and np.isin(array, (0, 1)).all()):
         return Codes.from_bits(array)
     if array.dtype == np.uint8:
         raise DataError(
-            f"{path} looks packed and has no {path.with_suffix('.json').name} that says how many bits a code has",
+            f"it looks packed and has no {_sidecar(path).name} that says how many bits a code has",
             next_step="store the unpacked matrix of 0 and 1, or save it with codes.save",
         )
     return Codes.from_values(array)
@@ -93,4 +101,10 @@ def _from_plain_matrix(array: np.ndarray, path: Path) -> Codes:
 
 def _npy(path: str | Path) -> Path:
     path = Path(path)
+    if not path.name:
+        raise DataError(f"{path} is no file", next_step="give an .npy file")
     return path if path.suffix == ".npy" else path.with_name(path.name + ".npy")
+
+
+def _sidecar(path: Path) -> Path:
+    return path.with_name(path.name + ".json")

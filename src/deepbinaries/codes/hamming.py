@@ -1,7 +1,7 @@
 """Exact Hamming search with numpy alone: the reference that every faster kernel is proven against.
 
 All functions take `Codes` of one length. Distances are counts of differing bits, from popcounts
-of XORed 64-bit words; memory is bounded by one query's row of distances, whatever the gallery.
+of XORed 64-bit words. Beside the gallery, memory holds one copy of it in columns and one query's row.
 """
 
 from collections.abc import Iterator

@@ -5,16 +5,15 @@
 (10, <class 'bytes'>)
 """
 
-import inspect
 import os
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from deepbinaries.datasets.base import Dataset, Record, Records, check_dataset, digest
 from deepbinaries.datasets.labels import Labels
 from deepbinaries.datasets.splits import Parts, Split
-from deepbinaries.errors import unknown_name
-from deepbinaries.registry import DATASETS
+from deepbinaries.errors import DataError
+from deepbinaries.registry import DATASETS, check_settings
 
 
 def load(name: str, root: str | Path | None = None, **settings: Any) -> Dataset:
@@ -24,11 +23,14 @@ def load(name: str, root: str | Path | None = None, **settings: Any) -> Dataset:
     `name` may also be `my.module:function`; it is called with the root and the settings.
     """
     reader = DATASETS.load(name)
-    known = [parameter for parameter in inspect.signature(reader).parameters if parameter != "root"]
-    for setting in settings:
-        if setting not in known:
-            raise unknown_name(f"setting of the dataset {name!r}", setting, known)
-    return cast(Dataset, reader(find_root(name, root), **settings))
+    check_settings(reader, settings, of=f"the dataset {name!r}", apart=["root"])
+    dataset = reader(find_root(name, root), **{**DATASETS.find(name).settings, **settings})
+    if not isinstance(dataset, Dataset):
+        raise DataError(
+            f"{name} gives {type(dataset).__name__}, which is no dataset",
+            next_step="return an object with name, ids, labels, sentences and picture",
+        )
+    return dataset
 
 
 def find_root(name: str, root: str | Path | None = None) -> Path | None:

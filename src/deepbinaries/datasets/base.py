@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from deepbinaries.datasets.labels import Labels
 from deepbinaries.errors import DataError, PictureError
 from deepbinaries.vision import MAX_BYTES
@@ -19,7 +21,11 @@ from deepbinaries.vision import MAX_BYTES
 
 @runtime_checkable
 class Dataset(Protocol):
-    """Items in a fixed order; row i is the same item on every machine and in every run."""
+    """Items in a fixed order; row i is the same item on every machine and in every run.
+
+    A dataset may also have `sources` (where each item came from, which some protocols ask), `split` (as
+    published), `skips` (what its reader left out) and `features` (arrays by side, where there are no pictures).
+    """
 
     @property
     def name(self) -> str: ...
@@ -100,6 +106,7 @@ class Records:
         self.records = list(records)
         self.skips = skips
         self.ids = tuple(record.id for record in self.records)
+        self.sources = tuple(record.source for record in self.records)
         repeated = [id_ for id_, count in Counter(self.ids).items() if count > 1]
         if repeated:
             raise DataError(
@@ -123,12 +130,19 @@ class Records:
         return picture.read()
 
 
-def digest(dataset: Dataset) -> str:
-    """SHA-256 over ids, sentences and labels: what a result records instead of a path."""
+def digest(dataset: Dataset, *, labels: bool = True) -> str:
+    """SHA-256 over ids, sentences, labels and features: what a result records instead of a path.
+
+    Pictures are not read for it: a collection may hold many gigabytes of them. Without `labels` it names
+    the items whatever they are labelled with, which is what a split belongs to. The order of rows does not matter.
+    """
     state = hashlib.sha256()
-    for row, id_ in enumerate(dataset.ids):
-        line = [id_, list(dataset.sentences(row)), list(dataset.labels.of(row))]
+    rows = sorted(range(len(dataset.ids)), key=dataset.ids.__getitem__)
+    for row in rows:
+        line = [dataset.ids[row], list(dataset.sentences(row)), *([list(dataset.labels.of(row))] if labels else [])]
         state.update(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+    for side, values in sorted(getattr(dataset, "features", {}).items()):
+        state.update(f"{side} {values.dtype} {values.shape}\n".encode() + np.ascontiguousarray(values[rows]).tobytes())
     return state.hexdigest()
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbinaries.datasets.arrays import Arrays
-from deepbinaries.datasets.base import Dataset, Records, check_dataset, digest
+from deepbinaries.datasets.base import Dataset, Skips, check_dataset, digest
 from deepbinaries.datasets.splits import GALLERIES, Parts
 from deepbinaries.errors import PictureError
 from deepbinaries.progress import track
@@ -40,8 +39,8 @@ def check(dataset: Dataset, parts: Parts | None = None, *, pictures: Sequence[in
     _left_out(dataset, findings)
     _labels(dataset, findings)
     digests: dict[int, bytes] = {}
-    if isinstance(dataset, Arrays):
-        findings.facts["features"] = {side: list(values.shape) for side, values in dataset.features.items()}
+    if features := getattr(dataset, "features", None):
+        findings.facts["features"] = {side: list(values.shape) for side, values in features.items()}
     else:
         _sentences(dataset, findings)
         digests = _pictures(dataset, range(len(dataset.ids)) if pictures is None else pictures, findings)
@@ -52,11 +51,12 @@ def check(dataset: Dataset, parts: Parts | None = None, *, pictures: Sequence[in
 
 
 def _left_out(dataset: Dataset, findings: Findings) -> None:
-    if not isinstance(dataset, Records):
+    skips = getattr(dataset, "skips", None)
+    if not isinstance(skips, Skips):
         return
-    findings.facts["left_out"] = dict(dataset.skips.counts)
-    for reason, count in dataset.skips.counts.items():
-        findings.remarks.append(f"{count:,} left out: {reason} (first: {dataset.skips.first[reason]})")
+    findings.facts["left_out"] = dict(skips.counts)
+    for reason, count in skips.counts.items():
+        findings.remarks.append(f"{count:,} left out: {reason} (first: {skips.first[reason]})")
 
 
 def _sentences(dataset: Dataset, findings: Findings) -> None:
@@ -119,7 +119,7 @@ def _pictures(dataset: Dataset, rows: Sequence[int], findings: Findings) -> dict
             digests[row], size = result
             sizes.append(size)
     reasons = Counter(reason for _, reason in broken)
-    facts: dict[str, Any] = {"read": len(rows), "broken": dict(broken)}
+    facts: dict[str, Any] = {"opened": len(rows), "broken": dict(broken)}
     if sizes:
         width, height = np.array(sizes).T
         facts["median_size"] = [int(np.median(width)), int(np.median(height))]
@@ -158,15 +158,13 @@ def _split(parts: Parts, findings: Findings) -> None:
     present = parts.labels.select(parts.database).counts() > 0
     asked = parts.labels.select(parts.query).counts() > 0
     lonely = [parts.labels.names[column] for column in np.flatnonzero(asked & ~present)]
-    galleries = {
-        kind: {
-            "items": len(parts.gallery(kind)),
-            "chance": round(parts.chance(kind), 4),
-            "queries_without_positives": len(parts.queries_without_positives(kind)),
-        }
-        for kind in GALLERIES
-        if len(parts.gallery(kind))
+    galleries: dict[str, dict[str, Any]] = {
+        kind: {"items": len(parts.gallery(kind))} for kind in GALLERIES if len(parts.gallery(kind))
     }
+    if parts.labels.names:  # without labels nothing is relevant by one
+        for kind, of_gallery in galleries.items():
+            of_gallery["chance"] = round(parts.chance(kind), 4) if len(parts.query) else None
+            of_gallery["queries_without_positives"] = len(parts.queries_without_positives(kind))
     sizes = {name: len(getattr(parts, name)) for name in ("query", "database", "train", "validation")}
     findings.facts["split"] = {
         "protocol": split.protocol,
@@ -177,10 +175,13 @@ def _split(parts: Parts, findings: Findings) -> None:
         "galleries": galleries,
         "note": split.note,
     }
+    for part in ("query", "database"):
+        if not sizes[part]:
+            findings.problems.append(f"the split leaves nothing in its {part} list: no score can be computed")
     if lonely:
         findings.remarks.append(f"{len(lonely)} labels are asked for but not in the database: {_some(lonely)}")
     for kind, facts in galleries.items():
-        if facts["queries_without_positives"]:
+        if facts.get("queries_without_positives"):
             findings.remarks.append(
                 f"{facts['queries_without_positives']:,} queries have nothing relevant in the gallery {kind!r}"
             )
@@ -190,7 +191,10 @@ def _leaks(dataset: Dataset, parts: Parts, digests: dict[int, bytes], findings: 
     """Query pictures that stand in the training part under another id: learnt by heart, not found."""
     learnt = {digests[row]: row for row in parts.train.tolist() if row in digests}
     leaks = [(row, learnt[digests[row]]) for row in parts.query.tolist() if digests.get(row) in learnt]
-    findings.facts["split"]["query_pictures_in_training"] = len(leaks)
+    looked = all(row in digests for row in (*parts.query.tolist(), *parts.train.tolist()))
+    findings.facts["split"]["query_pictures_in_training"] = len(leaks) if leaks or looked else None
+    if not looked and "pictures" in findings.facts:
+        findings.remarks.append("not all pictures of queries and training items were opened: leaks may go unnoticed")
     if leaks:
         examples = _some([f"{dataset.ids[query]} = {dataset.ids[train]}" for query, train in leaks])
         findings.problems.append(f"{len(leaks):,} query pictures are also training pictures: {examples}")

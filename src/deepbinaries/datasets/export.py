@@ -98,7 +98,7 @@ def _items(dataset: Dataset, rows: Sequence[int]) -> Iterator[_Item]:
         if suffix is None or len(picture) > MAX_BYTES:
             raise PictureError(
                 f"the picture of {id_} is of no format that is read, or has more than {MAX_BYTES:,} bytes",
-                next_step="correct it in the dataset, or leave its row out",
+                next_step="repair it in the dataset, or take it away",
             )
         captions, labels = list(dataset.sentences(row)), list(dataset.labels.of(row))
         yield _Item(safe_key(number, id_), suffix, picture, {"id": id_, "captions": captions, "labels": labels})
@@ -162,5 +162,7 @@ def _check_split(split: Split, ids: set[str]) -> None:
 
 
 def _check_free(destination: Path) -> None:
+    if not destination.name:
+        raise UsageError(f"{destination} is no folder of its own", next_step="name a new folder")
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise UsageError(f"{destination} is not empty", next_step="choose a new folder, or empty this one first")

@@ -17,7 +17,7 @@ from pathlib import Path
 from deepbinaries.datasets.base import PictureFile, Record, Records, Skips
 from deepbinaries.datasets.official import (
     PICTURES,
-    Collection,
+    Publication,
     choice,
     most_frequent,
     names_in,
@@ -31,7 +31,7 @@ from deepbinaries.errors import UsageError, unknown_name
 from deepbinaries.language import collapse
 from deepbinaries.progress import track
 
-WEB_QUERIES = Collection('the "Web Queries" dataset', "lear.inrialpes.fr/~krapac/webqueries/webqueries.html")
+WEB_QUERIES = Publication('the "Web Queries" dataset', "lear.inrialpes.fr/~krapac/webqueries/webqueries.html")
 ARCHIVE = "the archive"  # its page gives it no name
 TEXT_FIELDS = ("alt", "ptitle", "before", "after")
 WORD = re.compile(r"\w+")

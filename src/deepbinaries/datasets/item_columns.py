@@ -11,11 +11,11 @@ from typing import Any, TypeGuard
 
 from deepbinaries.datasets.base import Record, Skips
 from deepbinaries.errors import DataError
+from deepbinaries.files import read_json
 
 CAPTION_COLUMNS = ("captions", "caption", "text")
 LABEL_COLUMNS = ("labels", "label")
 MAX_TEXT_BYTES = 2**20  # the largest text that annotates one item
-MAX_LIST_BYTES = 64 * 2**20  # the largest file that describes a dataset
 
 
 class UnusableItemError(Exception):
@@ -148,16 +148,10 @@ def read_object(path: Path) -> dict[str, Any]:
     """The JSON object that describes a dataset, empty where there is no such file."""
     if not path.is_file():
         return {}
-    try:
-        with path.open("rb") as file:
-            text = file.read(MAX_LIST_BYTES + 1)
-        if len(text) > MAX_LIST_BYTES:
-            raise ValueError(f"it has more than {MAX_LIST_BYTES:,} bytes")
-        return parse_object(text)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror})", next_step="restore its permissions") from error
-    except ValueError as error:
-        raise DataError(f"{path} is not a JSON object ({error})", next_step="correct it or copy it again") from error
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise DataError(f"{path} is not a JSON object", next_step="correct it or copy it again")
+    return content
 
 
 def _as_list(value: Any) -> list[Any]:

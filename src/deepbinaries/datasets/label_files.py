@@ -1,13 +1,14 @@
 """Labels from a file of their own, as they come beside other people's codes."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from deepbinaries.codes.files import read_array
 from deepbinaries.datasets.labels import Labels
 from deepbinaries.errors import DataError
+from deepbinaries.files import read_json, read_lines
 
 SUFFIXES = (".npy", ".json", ".txt")
 
@@ -26,23 +27,18 @@ def read_labels(*paths: str | Path) -> list[Labels]:
 def _label_sets(path: Path) -> list[list[str]]:
     if path.suffix not in SUFFIXES:
         raise DataError(f"{path} is no label file", next_step=f"give one of {', '.join(SUFFIXES)}")
-    if not path.is_file():
-        raise DataError(f"{path} does not exist", next_step="give the file that holds the labels")
-    try:
-        if path.suffix == ".npy":
-            return _from_array(np.load(path, allow_pickle=False), path)
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".json":
-            return [_one_or_many(item, path, row) for row, item in enumerate(_a_list(json.loads(text), path))]
-        return [[name.strip() for name in line.split(",") if name.strip()] for line in text.splitlines()]
-    except (ValueError, EOFError) as error:  # also what is not UTF-8, not JSON or not whole
-        raise DataError(f"{path} cannot be read ({error})", next_step="write it again") from error
+    if path.suffix == ".npy":
+        return _from_array(read_array(path), path)
+    if path.suffix == ".json":
+        return [_one_or_many(item, path, row) for row, item in enumerate(_a_list(read_json(path), path))]
+    return [[name.strip() for name in line.split(",") if name.strip()] for line in read_lines(path)]
 
 
 def _from_array(array: np.ndarray, path: Path) -> list[list[str]]:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
-    if array.ndim == 1 and array.dtype.kind in "fiu" and np.array_equal(array, np.round(array)):
+    whole = array.dtype.kind in "fiu" and np.isfinite(array).all() and np.array_equal(array, np.round(array))
+    if array.ndim == 1 and whole:
         return [[str(int(number))] for number in array]
     if array.ndim == 2:
         return [[str(column) for column in row] for row in Labels.from_matrix(array).sets()]

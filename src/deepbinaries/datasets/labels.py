@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,12 @@ class Labels:
     @classmethod
     def from_names(cls, sets: Iterable[Collection[str]], names: Sequence[str] | None = None) -> "Labels":
         """Labels from a collection of names an item; `names` fixes their order, otherwise they are sorted."""
+        sets = list(sets)
+        for row, labels in enumerate(sets):
+            if isinstance(labels, str):
+                raise DataError(
+                    f"row {row} is the text {labels!r}, not a collection of labels", next_step=f"give [{labels!r}]"
+                )
         sets = [set(labels) for labels in sets]
         if names is None:
             names = sorted(set().union(*sets))
@@ -76,7 +83,12 @@ class Labels:
 
     def of(self, row: int) -> tuple[str, ...]:
         """The names an item carries."""
-        return tuple(self.names[column] for column in self.columns[self.offsets[row] : self.offsets[row + 1]])
+        return tuple(self.names[column] for column in self.columns_of(row))
+
+    def columns_of(self, row: int) -> NDArray[np.int64]:
+        """The indices of the labels an item carries."""
+        row = range(len(self))[row]  # counts from the end too, and refuses what is beyond
+        return self.columns[self.offsets[row] : self.offsets[row + 1]]
 
     def sets(self) -> list[tuple[int, ...]]:
         """Every item's label indices."""
@@ -109,9 +121,9 @@ class Labels:
         np.bitwise_or.at(masks, (self.columns // 64, rows), np.uint64(1) << (self.columns % 64).astype(np.uint64))
         return masks
 
-    def select(self, rows: NDArray[np.integer] | Sequence[int]) -> "Labels":
-        """The labels of some rows, in the given order."""
-        rows = np.asarray(rows, dtype=np.int64)
+    def select(self, rows: NDArray[Any] | Sequence[int]) -> "Labels":
+        """The labels of some rows, in the given order; a mask selects as it does for `Codes`."""
+        rows = np.arange(len(self))[np.asarray(rows, dtype=None if len(rows) else np.int64)]
         sizes = self.sizes()[rows]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
@@ -132,7 +144,7 @@ class Labels:
         return Labels(self.names, kept_before[self.offsets], self.columns[keep])
 
     def chance(self, queries: NDArray[np.integer], gallery: NDArray[np.integer]) -> float:
-        """The probability that a random query and a random gallery item share a label.
+        """The probability that a random query and a random gallery item share a label; NaN where a side is empty.
 
         Counted over distinct label sets, so that the cost does not grow with queries x gallery.
 

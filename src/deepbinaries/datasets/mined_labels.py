@@ -11,14 +11,14 @@ from deepbinaries.language import mine_concepts
 
 @dataclass(frozen=True)
 class Relabelled:
-    """A dataset under other labels; everything else is the original's."""
+    """A dataset under other labels, and so under another name; everything else is the original's."""
 
     original: Dataset
     labels: Labels
 
     @property
     def name(self) -> str:
-        return self.original.name
+        return f"{self.original.name}-mined"
 
     @property
     def ids(self) -> Sequence[str]:
@@ -29,6 +29,9 @@ class Relabelled:
 
     def picture(self, row: int) -> bytes:
         return self.original.picture(row)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.original, name)  # the members that a dataset may have
 
 
 def with_mined_labels(dataset: Dataset, **settings: Any) -> Relabelled:

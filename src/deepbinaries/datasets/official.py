@@ -8,14 +8,14 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Collection as SomeOf
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from deepbinaries.datasets.base import Record, Records, Skips
 from deepbinaries.errors import DataError, UsageError, unknown_name
+from deepbinaries.files import read_bytes
 
 MAX_JSON_BYTES = 2 * 2**30  # four times the largest official file
 MAX_TEXT_BYTES = 64 * 2**20  # lists of labels and words
@@ -24,7 +24,7 @@ PICTURES = ("required", "optional")
 
 
 @dataclass(frozen=True)
-class Collection:
+class Publication:
     """A collection of pictures and the page on which its owner offers it."""
 
     title: str
@@ -53,8 +53,8 @@ class Collection:
     def lacks(self, home: Path, missing: Sequence[str], archives: Sequence[str]) -> DataError:
         """The error for files that are not there.
 
-        >>> error = Collection("Flowers", "flowers.example").lacks(Path("data"), ["a.txt", "b.txt"], ["f.zip", "f.zip"])
-        >>> print(error)
+        >>> flowers = Publication("Flowers", "flowers.example")
+        >>> print(flowers.lacks(Path("data"), ["a.txt", "b.txt"], ["f.zip", "f.zip"]))
         data has no a.txt, b.txt; download f.zip of Flowers (flowers.example) and unpack it there
         """
         wanted = ", ".join(dict.fromkeys(archives))
@@ -75,7 +75,7 @@ def records(name: str, items: Iterable[Record], *, label_names: Sequence[str], s
     return Records(name, items, label_names=label_names, skips=skips)
 
 
-def choice(setting: str, value: str, known: SomeOf[str]) -> str:
+def choice(setting: str, value: str, known: Collection[str]) -> str:
     """The value of a setting, when it is one of the known ones.
 
     >>> choice("pictures", "optional", PICTURES)
@@ -86,7 +86,7 @@ def choice(setting: str, value: str, known: SomeOf[str]) -> str:
     return value
 
 
-def read_json(path: Path, *, keep: SomeOf[str]) -> dict[str, Any]:
+def read_json(path: Path, *, keep: Collection[str]) -> dict[str, Any]:
     """The JSON object of a file, in which every object has lost all keys but those to `keep`.
 
     Keys go as soon as their object is read, so that the outlines of COCO, most of its bytes, never
@@ -118,13 +118,7 @@ def entries(content: Mapping[str, Any], key: str, path: Path) -> list[Any]:
 
 def read_text(path: Path, *encodings: str, limit: int = MAX_TEXT_BYTES) -> str:
     """The text of a small file, in the first encoding that fits; Latin-1, which always fits, comes last."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(limit + 1)
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    if len(content) > limit:
-        raise DataError(f"{path} has more than {limit:,} bytes", next_step="unpack its archive again")
+    content = read_bytes(path, limit=limit)
     for encoding in encodings:
         try:
             return content.decode(encoding)
@@ -164,7 +158,7 @@ def whole_number(text: str) -> int | None:
     return int(value) if math.isfinite(value) and value.is_integer() and abs(value) < 2**53 else None
 
 
-def most_frequent(sets: Iterable[SomeOf[str]], names: Sequence[str], n: int) -> list[str]:
+def most_frequent(sets: Iterable[Collection[str]], names: Sequence[str], n: int) -> list[str]:
     """The `n` names that most sets hold, in the order of `names`, which also decides ties; 0 keeps all that occur.
 
     >>> most_frequent([{"sea"}, {"sky", "sea"}, {"sky"}, {"boat"}], ["boat", "sky", "sea"], 2)

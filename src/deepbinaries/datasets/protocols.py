@@ -8,18 +8,18 @@ items a part of the training items: a tenth, unless `validation` says otherwise.
 """
 
 import hashlib
-import inspect
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deepbinaries.datasets.base import Dataset, Records
+from deepbinaries.datasets.base import Dataset, digest
 from deepbinaries.datasets.coco.karpathy import SOURCES
 from deepbinaries.datasets.official import choice
 from deepbinaries.datasets.splits import Split, by_fraction, draw
 from deepbinaries.errors import SplitError, UsageError, unknown_name
+from deepbinaries.registry import check_settings
 
 TRAIN_2014 = ("train2014", *SOURCES["train"])
 VAL_2014 = ("val2014", *SOURCES["val"])
@@ -32,7 +32,6 @@ def make_split(
     seed: int = 0,
     root: str | Path | None = None,
     sentence: str = "first",  # or "random": the sentence that stands for an item is drawn by the seed
-    queries_in_gallery: bool = False,  # True leaves the queries in the database, the paper's literal wording
     **settings: Any,
 ) -> Split:
     """The split called `name`: a protocol, `fraction:0.1`, `published`, `file` or the path of a JSON file.
@@ -49,9 +48,6 @@ def make_split(
     split = _resolve(name, dataset, seed, None if root is None else Path(root), settings)
     if sentence == "random":
         split = replace(split, sentence_of=_random_sentences(split, dataset, seed))
-    if queries_in_gallery:
-        everything = tuple(sorted({*split.database, *split.query}))
-        split = replace(split, database=everything, queries_in_gallery=True)
     return split
 
 
@@ -200,10 +196,7 @@ PROTOCOLS: dict[str, Callable[..., Split]] = {
 
 def _resolve(name: str, dataset: Dataset, seed: int, root: Path | None, settings: dict[str, Any]) -> Split:
     if name in PROTOCOLS:
-        known = [parameter for parameter in inspect.signature(PROTOCOLS[name]).parameters if parameter != "dataset"]
-        for setting in settings:
-            if setting not in known:
-                raise unknown_name(f"setting of the protocol {name!r}", setting, known)
+        check_settings(PROTOCOLS[name], settings, of=f"the protocol {name!r}", apart=["dataset", "seed"])
         return PROTOCOLS[name](dataset, seed=seed, **settings)
     for setting in settings:
         raise UsageError(f"the split {name!r} has no setting {setting!r}", next_step="leave it out, or name a protocol")
@@ -218,7 +211,7 @@ def _resolve(name: str, dataset: Dataset, seed: int, root: Path | None, settings
             f"no published split of {dataset.name!r} is at hand",
             next_step="give the folder that holds split.json, the path of a split file, or the name of a protocol",
         )
-    if name.endswith(".json"):
+    if name.endswith(".json") or Path(name).is_file():
         return Split.load(name)
     if not name or name.startswith("fraction:"):
         return by_fraction(dataset, _fraction(name.removeprefix("fraction:") if name else "0.1"), seed=seed)
@@ -237,10 +230,8 @@ def _labelled(dataset: Dataset, sources: Collection[str] = ()) -> list[str]:
     labelled = [id_ for id_, size in zip(dataset.ids, dataset.labels.sizes(), strict=True) if size]
     if not sources:
         return labelled
-    if not isinstance(dataset, Records):
-        return []
-    source_of = {record.id: record.source for record in dataset.records}
-    return [id_ for id_ in labelled if source_of[id_] in sources]
+    source_of = dict(zip(dataset.ids, getattr(dataset, "sources", ()), strict=False))
+    return [id_ for id_ in labelled if source_of.get(id_) in sources]
 
 
 def _assemble(
@@ -266,6 +257,7 @@ def _assemble(
         protocol=protocol,
         seed=seed,
         note=note,
+        items=digest(dataset, labels=False),
     )
 
 

@@ -9,7 +9,6 @@ leaves them out. A third, `with-queries`, is the paper's literal wording: the qu
 """
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbinaries.datasets.base import Dataset
+from deepbinaries.datasets.base import Dataset, digest
 from deepbinaries.datasets.labels import Labels
 from deepbinaries.errors import SplitError, UsageError, unknown_name
+from deepbinaries.files import read_json, write_json
 
+FORMAT = "deepbinaries-split"
+VERSION = 1
 PARTS = ("query", "database", "train", "validation")
 GALLERIES = ("database", "clean", "with-queries")
 
@@ -64,6 +66,7 @@ class Split:
     queries_in_gallery: bool = False  # only a split that says so may hold a query in its database
     sentence_of: Mapping[str, int] = field(default_factory=dict)  # which sentence stands for an item; else the first
     note: str = ""
+    items: str = ""  # the digest of the dataset's items, where it was known when the split was made
 
     def __post_init__(self) -> None:
         for part in PARTS:
@@ -107,29 +110,31 @@ class Split:
 
     def save(self, path: str | Path) -> None:
         """Write the split as JSON."""
-        path = Path(path)
-        content: dict[str, Any] = {"name": self.dataset, "protocol": self.protocol, "seed": self.seed}
+        content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+        content |= {"name": self.dataset, "protocol": self.protocol, "seed": self.seed}
         content |= {"queries_in_gallery": self.queries_in_gallery, "note": self.note, "digests": self.digests()}
+        content |= {"items": self.items}
         content |= {part: list(getattr(self, part)) for part in PARTS}
         if self.sentence_of:
             content["sentence_of"] = dict(self.sentence_of)
-        whole = path.with_name(path.name + ".part")
-        whole.write_text(json.dumps(content, ensure_ascii=False) + "\n", encoding="utf-8")
-        whole.replace(path)
+        write_json(content, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> "Split":
         """Read a split file and prove its digests."""
         path = Path(path)
-        try:
-            content = json.loads(path.read_bytes())
-        except FileNotFoundError:
-            raise SplitError(f"{path} does not exist", next_step="give a split file, or make one by name") from None
-        except (ValueError, UnicodeDecodeError) as error:
-            raise SplitError(f"{path} is not whole JSON ({error})", next_step="copy it again") from error
+        content = read_json(path)
+        # The first published splits name no format; a later one that this release cannot read does.
+        if not isinstance(content, dict) or content.get("version", VERSION) != VERSION:
+            raise SplitError(
+                f"{path} is no split of version {VERSION}", next_step="update deepbinaries, or see docs/datasets.md"
+            )
         lists = {part: _id_list(content, part, path) for part in PARTS}
+        digests, sentence_of = (_object(content, key, path) for key in ("digests", "sentence_of"))
+        if not all(type(number) is int for number in sentence_of.values()):
+            raise SplitError(f"{path} has a sentence_of that is no number", next_step="number sentences from 0")
         for part, ids in lists.items():
-            stated = content.get("digests", {}).get(part)
+            stated = digests.get(part)
             if stated is not None and stated != ids_digest(ids):
                 raise SplitError(
                     f"the {part} list of {path} is not the one its digest was made for", next_step="copy it again"
@@ -139,13 +144,19 @@ class Split:
             protocol=str(content.get("protocol", "file")),
             seed=content.get("seed"),
             queries_in_gallery=content.get("queries_in_gallery") is True,
-            sentence_of=content.get("sentence_of", {}),
+            sentence_of=sentence_of,
             note=str(content.get("note", "")),
+            items=str(content.get("items", "")),
             **lists,
         )
 
     def parts(self, dataset: Dataset, *, ignore_labels: Collection[str] = ()) -> "Parts":
         """The rows of each list in `dataset`; items without a label (left) are dropped and counted."""
+        if self.items and self.items != digest(dataset, labels=False):
+            raise SplitError(
+                f"the split was made for other items of the name {self.dataset!r} than {dataset.name!r} holds",
+                next_step="give the split that was made for this dataset, or make a new one",
+            )
         row_of = {id_: row for row, id_ in enumerate(dataset.ids)}
         labels = dataset.labels.without(ignore_labels)
         labelled = labels.sizes() > 0 if len(labels.names) else np.ones(len(labels), dtype=bool)
@@ -179,13 +190,14 @@ class Parts:
     dropped: Mapping[str, int]  # items without a label, by part
 
     def gallery(self, kind: str = "database") -> NDArray[np.int64]:
-        """The rows that are searched: `database`, `clean` or `with-queries`."""
+        """The rows that are searched, ascending: `database`, `clean` or `with-queries`."""
+        others = np.setdiff1d(self.database, self.query)  # a split may leave its queries in the database
         if kind == "database":
-            return self.database
+            return others
         if kind == "clean":
-            return np.setdiff1d(self.database, self.train)
+            return np.setdiff1d(others, self.train)
         if kind == "with-queries":
-            return np.union1d(self.database, self.query)
+            return np.union1d(others, self.query)
         raise unknown_name("gallery", kind, GALLERIES)
 
     def chance(self, kind: str = "database") -> float:
@@ -195,7 +207,7 @@ class Parts:
     def queries_without_positives(self, kind: str = "database") -> NDArray[np.int64]:
         """The queries to which nothing in the gallery is relevant."""
         present = self.labels.select(self.gallery(kind)).counts() > 0
-        alone = [row for row in self.query if not present[_columns(self.labels, row)].any()]
+        alone = [row for row in self.query if not present[self.labels.columns_of(row)].any()]
         return np.array(alone, dtype=np.int64)
 
 
@@ -222,15 +234,19 @@ def by_fraction(dataset: Dataset, query: float, *, seed: int = 0) -> Split:
         validation=tuple(validation),
         protocol=f"fraction:{query}",
         seed=seed,
+        items=digest(dataset, labels=False),
     )
 
 
-def _columns(labels: Labels, row: int) -> NDArray[np.int64]:
-    return labels.columns[labels.offsets[row] : labels.offsets[row + 1]]
+def _object(content: dict[str, Any], key: str, path: Path) -> dict[str, Any]:
+    found = content.get(key, {})
+    if not isinstance(found, dict):
+        raise SplitError(f"{path}: {key!r} is no object", next_step="see docs/datasets.md for the format")
+    return found
 
 
-def _id_list(content: Any, part: str, path: Path) -> tuple[str, ...]:
-    ids = content.get(part) if isinstance(content, dict) else None
+def _id_list(content: dict[str, Any], part: str, path: Path) -> tuple[str, ...]:
+    ids = content.get(part)
     if ids is None and part in ("train", "validation"):
         return ()
     if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):

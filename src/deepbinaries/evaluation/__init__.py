@@ -4,8 +4,9 @@ from deepbinaries.evaluation.average_precision import average_precision, chance
 from deepbinaries.evaluation.buckets import Buckets, of_codes, of_costs
 from deepbinaries.evaluation.comparison import Difference, compare, compare_table, holm
 from deepbinaries.evaluation.health import Health, agreement, health
+from deepbinaries.evaluation.of_parts import evaluate_parts
 from deepbinaries.evaluation.relevance import PairedItems, Relevance, SharedLabels, own_rows
-from deepbinaries.evaluation.report import Report, Score
+from deepbinaries.evaluation.report import Report, SavedScores, Score
 from deepbinaries.evaluation.rules import Rules
 from deepbinaries.evaluation.scoring import Extras, evaluate, evaluate_values
 from deepbinaries.evaluation.uncertainty import Interval, Spread, over_queries, over_seeds, over_seeds_and_queries
@@ -20,6 +21,7 @@ __all__ = [
     "Relevance",
     "Report",
     "Rules",
+    "SavedScores",
     "Score",
     "SharedLabels",
     "Spread",
@@ -29,6 +31,7 @@ __all__ = [
     "compare",
     "compare_table",
     "evaluate",
+    "evaluate_parts",
     "evaluate_values",
     "health",
     "holm",

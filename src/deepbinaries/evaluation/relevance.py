@@ -110,6 +110,15 @@ class PairedItems:
         return grades
 
 
+def in_words(ignored_labels: Sequence[str] = ()) -> str:
+    """How rules call relevance by shared labels.
+
+    >>> in_words(), in_words(["person"])
+    ('shared label', 'shared label without person')
+    """
+    return "shared label" + (f" without {', '.join(ignored_labels)}" if ignored_labels else "")
+
+
 def own_rows(query_ids: Sequence[str], gallery_ids: Sequence[str]) -> NDArray[np.int64]:
     """Where each query lies in the gallery, -1 where it does not: what a search for its like leaves out.
 

@@ -4,16 +4,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deepbinaries.errors import DataError, Error
 from deepbinaries.evaluation.average_precision import mean_over_queries
 from deepbinaries.evaluation.curves import RadiusCurve, RankCurve
 from deepbinaries.evaluation.health import Health
 from deepbinaries.evaluation.rules import Rules
 from deepbinaries.evaluation.uncertainty import Interval
+from deepbinaries.files import read_json
 
 FORMAT = "deepbinaries-evaluation"
 VERSION = 1
@@ -26,20 +29,22 @@ PerQuery = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Score:
-    """A mean average precision; it is not written anywhere without its rules.
+    """A mean average precision; it is not written anywhere without its rules and without chance.
 
-    >>> print(Score(0.5, Rules(cutoff=50, divide_by="min")))
-    0.5000 MAP[@50, /min, ties=expected, empty=skip, ranking=hamming, relevance=shared label, gallery=database]
+    >>> print(Score(0.5, Rules(cutoff=50, divide_by="min"), chance=0.1))
+    0.5000 (chance 0.1000) MAP[@50, /min, ties=expected, ...]
     """
 
     value: float
     rules: Rules
+    chance: float  # of a ranking that knows nothing, under the same rules
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.rules.name, "value": _plain(self.value), "rules": self.rules.to_json()}
+        found = {"name": self.rules.name, "value": _plain(self.value), "chance": _plain(self.chance)}
+        return found | {"rules": self.rules.to_json()}
 
     def __str__(self) -> str:
-        return f"{self.value:.4f} {self.rules}"
+        return f"{self.value:.4f} (chance {self.chance:.4f}) {self.rules}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +73,7 @@ class Report:
     agreement: float | None = None  # bits by which true pairs are farther apart than others; negative is good
     largest_bucket: float = 0.0  # share of the gallery in a query's largest bucket, mean over queries
     digests: Mapping[str, str] = field(default_factory=dict)  # of the "queries" and the "gallery"
-    dataset: str = ""
+    dataset: Mapping[str, str] = field(default_factory=dict)  # its "name" and its "digest"
     split: Mapping[str, str] = field(default_factory=dict)  # digests of the split's lists
 
     @cached_property
@@ -99,7 +104,7 @@ class Report:
     @property
     def score(self) -> Score:
         """The headline with its rules."""
-        return Score(self.mean, self.rules)
+        return Score(self.mean, self.rules, self.chance)
 
     @property
     def n_empty(self) -> int:
@@ -150,7 +155,7 @@ class Report:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "dataset": self.dataset,
+            "dataset": dict(self.dataset),
             "split": dict(self.split),
             "digests": dict(self.digests),
             "direction": self.direction,
@@ -179,7 +184,7 @@ class Report:
         verb = "left out" if self.rules.empty == "skip" else "counted as 0"
         empty = f" ({self.n_empty:,} without a relevant item, {verb})" if self.n_empty else ""
         lines = [
-            f"{self.direction}{f', {self.dataset}' if self.dataset else ''}, {self.bits} {unit}, "
+            f"{', '.join([self.direction, *self.dataset.get('name', '').split()])}, {self.bits} {unit}, "
             f"{len(self.per_query):,} queries{empty}, {self.n_gallery:,} gallery items",
             str(self.rules),
             f"  {self.rules.name:<24} {self.mean:.4f}",
@@ -187,7 +192,7 @@ class Report:
             f"  {'chance':<24} {self.chance:.4f}",
             f"  {'order of ties':<24} {self.pessimistic:.4f} (worst) to {self.optimistic:.4f} (best)",
         ]
-        lines += [f"  {score.rules.name:<24} {score.value:.4f}" for score in self.others]
+        lines += [f"  {score.rules.name:<24} {score.value:.4f} (chance {score.chance:.4f})" for score in self.others]
         lines += [f"  {name:<24} {value:.4f}" for name, value in self.metrics.items()]
         for side, of_side in self.health.items():
             lines.append(
@@ -199,6 +204,33 @@ class Report:
         lines += [f"warning: {text}" for text in self.warnings()]
         lines += [f"note: {text}" for text in self.notes()]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class SavedScores:
+    """What a written report keeps of each query: enough to compare two methods later."""
+
+    rules: Rules
+    direction: str
+    dataset: Mapping[str, str]
+    split: Mapping[str, str]
+    per_query: PerQuery
+
+    @classmethod
+    def load(cls, path: str | Path) -> "SavedScores":
+        """The scores of a report written as JSON."""
+        path = Path(path)
+        content = read_json(path)
+        if not isinstance(content, dict) or (content.get("format"), content.get("version")) != (FORMAT, VERSION):
+            raise DataError(
+                f"{path} is no {FORMAT} of version {VERSION}", next_step="write it with `deepbinaries evaluate --out`"
+            )
+        try:
+            per_query = np.array([np.nan if score is None else score for score in content["per_query"]], dtype=float)
+            rules = Rules.from_json(content["score"]["rules"])
+            return cls(rules, str(content["direction"]), dict(content["dataset"]), dict(content["split"]), per_query)
+        except (KeyError, TypeError, ValueError, Error) as error:
+            raise DataError(f"{path} is not a whole report ({error})", next_step="write it again") from error
 
 
 def _plain(value: Any) -> Any:

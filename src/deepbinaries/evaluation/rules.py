@@ -51,7 +51,7 @@ class Rules:
     itself: str = "kept"  # "left out": a query that lies in the gallery is no answer to itself
 
     def __post_init__(self) -> None:
-        if self.cutoff is not None and (type(self.cutoff) is not int or self.cutoff < 1):
+        if self.cutoff is not None and (type(self.cutoff) is not int or not 1 <= self.cutoff < 2**31):
             raise UsageError(
                 f"cutoff={self.cutoff!r} is no number of ranks", next_step="give 1 or more, or None for all of them"
             )

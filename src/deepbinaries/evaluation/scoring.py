@@ -52,6 +52,9 @@ class Extras:
     curves: bool = False  # precision and recall by rank, and by radius for codes
 
     def __post_init__(self) -> None:
+        for k in (*self.cutoffs, *self.precision_at, *self.hit_at, *self.ndcg_at):
+            if not 1 <= k < 2**31:
+                raise UsageError(f"the first {k} ranks cannot be looked at", next_step="give a rank from 1 on")
         if self.radius < 0:
             raise UsageError(f"radius={self.radius} is negative", next_step="0 finds equal codes")
 
@@ -71,7 +74,7 @@ def evaluate(
     own: Counts | None = None,
     partners: Codes | None = None,
     extras: Extras = USUAL,
-    dataset: str = "",
+    dataset: Mapping[str, str] | None = None,
     split: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Report:
@@ -79,8 +82,8 @@ def evaluate(
 
     Relevance comes from the labels of both sides, or from `pairs`. `own` names the gallery row that
     is the query itself and is left out (-1: none). `partners` are the queries' items in the other
-    modality, for the agreement of true pairs. `dataset` and `split` (digests) are recorded; `seed`
-    draws the interval.
+    modality, for the agreement of true pairs. `dataset` (name and digest) and `split` (digests) are
+    recorded; `seed` draws the interval. `evaluate_parts` fills in all that a dataset's split knows.
 
     >>> labels = Labels.from_names([["cat"], ["dog"]])
     >>> codes = Codes.from_bits([[0, 0, 1], [1, 1, 0]])
@@ -111,7 +114,7 @@ def evaluate(
             "health": {"queries": health(queries), "gallery": health(gallery)},
             "agreement": None if partners is None else agreement(queries, partners),
             "digests": {"queries": queries.digest, "gallery": gallery.digest},
-            "dataset": dataset,
+            "dataset": dataset or {},
             "split": split or {},
         },
     )
@@ -128,7 +131,7 @@ def evaluate_values(
     direction: str = "image_to_text",
     own: Counts | None = None,
     extras: Extras = USUAL,
-    dataset: str = "",
+    dataset: Mapping[str, str] | None = None,
     split: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Report:
@@ -160,7 +163,7 @@ def evaluate_values(
             "direction": direction,
             "bits": stored.shape[1],
             "digests": {"queries": _digest(asking), "gallery": _digest(stored)},
-            "dataset": dataset,
+            "dataset": dataset or {},
             "split": split or {},
         },
     )
@@ -181,8 +184,9 @@ def _report(
     others = [replace(rules, cutoff=k, divide_by="min", ties="expected") for k in extras.cutoffs]
     ranks = curves.default_ranks(n_gallery)
     measures = {ties: _score(rules, ties) for ties in ORDERS} | {other.name: _score(other) for other in others}
+    measures |= {f"chance of {other.name}": _chance(other) for other in others}
     measures |= metrics
-    measures["chance"] = partial(chance, cutoff=rules.cutoff, divide_by=rules.divide_by)
+    measures["chance"] = _chance(rules)
     measures["largest bucket"] = lambda part: part.n.max(axis=1) / np.maximum(part.items, 1)
     if extras.curves:
         measures |= {"relevant": lambda part: part.relevant, "points": curves.eleven_points}
@@ -209,7 +213,10 @@ def _report(
         chance_per_query=of["chance"],
         interval=over_queries(in_the_mean, seed=seed),
         above_chance=over_queries(per_query - of["chance"], seed=seed),
-        others=tuple(Score(mean_over_queries(of[other.name], empty), other) for other in others),
+        others=tuple(
+            Score(mean_over_queries(of[o.name], empty), o, mean_over_queries(of[f"chance of {o.name}"], empty))
+            for o in others
+        ),
         metrics={name: _average(name, of[name], empty) for name in metrics},
         gain=extras.gain if extras.ndcg_at else "",
         rank_curve=curves.by_rank(of["found"], of["points"], of["relevant"], ranks, empty) if extras.curves else None,
@@ -221,6 +228,10 @@ def _report(
 
 def _score(rules: Rules, ties: str = "expected") -> Measure:
     return partial(average_precision, cutoff=rules.cutoff, divide_by=rules.divide_by, ties=ties)
+
+
+def _chance(rules: Rules) -> Measure:
+    return partial(chance, cutoff=rules.cutoff, divide_by=rules.divide_by)
 
 
 def _measure(buckets: Iterable[Buckets], measures: Mapping[str, Measure]) -> dict[str, NDArray[Any]]:

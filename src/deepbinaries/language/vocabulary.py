@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbinaries.errors import DataError, UsageError
+from deepbinaries.files import read_json, write_json
 from deepbinaries.language.spelling import nearest
 from deepbinaries.language.tokens import PAPER, TokenSettings, each_sentence, split, words
 
@@ -21,7 +22,6 @@ FIRST_WORD = 3  # the id of the first word; the three before it have no spelling
 
 FORMAT = "deepbinaries-vocabulary"
 VERSION = 1
-MAX_BYTES = 64 * 2**20  # of a file; a million words need about 12 MB
 MAX_CELLS = 2**30  # of a matrix, 4 bytes each: 4 GiB
 _SHOWN = 10  # words of one kind that a message lists
 
@@ -177,14 +177,8 @@ class Vocabulary:
 
     def save(self, path: str | Path) -> None:
         """Write the vocabulary as JSON, at once or not at all."""
-        path = Path(path)
         content = self._content()
-        whole = path.with_name(path.name + ".part")
-        try:
-            whole.write_text(json.dumps(content | {"sha256": _digest(content)}, indent=0) + "\n", encoding="ascii")
-            whole.replace(path)
-        except OSError as error:
-            raise DataError(f"{path} cannot be written ({error.strerror})", next_step="give another folder") from error
+        write_json(content | {"sha256": _digest(content)}, Path(path), indent=0)
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
@@ -218,17 +212,7 @@ class Vocabulary:
 
 def _read(path: Path) -> dict[str, Any]:
     """The JSON object of a vocabulary file of this format and version, its content not yet proven."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror})", next_step="give a vocabulary file") from error
-    if len(raw) > MAX_BYTES:
-        raise DataError(f"{path} is larger than {MAX_BYTES >> 20} MiB", next_step="give a vocabulary file")
-    try:
-        content = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not whole JSON ({error})", next_step="copy it again") from error
+    content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"{path} is not a vocabulary", next_step="give a file written by Vocabulary.save")
     if content.get("version") != VERSION:

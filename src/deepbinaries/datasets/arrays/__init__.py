@@ -55,6 +55,7 @@ class Arrays:
 def load(
     root: str | Path | None,
     *,
+    name: str = "",
     keys: Mapping[str, str] | str = "",
     names: Sequence[str] | Mapping[str, str] | str | None = None,
     seed: int = 0,
@@ -69,7 +70,7 @@ def load(
     arrays = read_arrays(path, [key for part in parts.values() for key in part.values()])
     n_rows = {part: _count_rows(arrays, keys_of) for part, keys_of in parts.items()}
     features = {side: _joined(arrays, [keys_of[side] for keys_of in parts.values()]) for side in ("image", "text")}
-    name = path.stem
+    name = name or path.stem
     ids = {part: [f"{part}-{row:05d}" for row in range(n)] for part, n in n_rows.items()}
     stated = names if names is not None else read_object(path.with_name("info.json")).get("labels")
     return Arrays(

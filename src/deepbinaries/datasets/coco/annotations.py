@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from deepbinaries.datasets.base import PictureFile, Record, Skips
-from deepbinaries.datasets.official import Collection, entries, names_in, read_json
+from deepbinaries.datasets.official import Publication, entries, names_in, read_json
 from deepbinaries.errors import DataError
 from deepbinaries.language import collapse
 
-COCO = Collection("COCO - Common Objects in Context", "cocodataset.org, section Download")
+COCO = Publication("COCO - Common Objects in Context", "cocodataset.org, section Download")
 SPLITS = ("train", "val")
 RELEASES = ("2014", "2017")
 

@@ -20,11 +20,11 @@ from deepbinaries.datasets.coco.annotations import (
     plain_name,
     read_instances,
 )
-from deepbinaries.datasets.official import Collection, entries, read_json, records
+from deepbinaries.datasets.official import Publication, entries, read_json, records
 from deepbinaries.errors import DataError
 from deepbinaries.language import collapse
 
-KARPATHY = Collection("Deep Visual-Semantic Alignments", "cs.stanford.edu/people/karpathy/deepimagesent")
+KARPATHY = Publication("Deep Visual-Semantic Alignments", "cs.stanford.edu/people/karpathy/deepimagesent")
 FILE = "dataset_coco.json"
 KEPT = frozenset(("dataset", "images", "filename", "cocoid", "split", "sentences", "raw", "sentid"))
 SOURCES = {"train": ("train",), "val": ("restval", "val", "test")}  # by the split of 2014 they were taken from

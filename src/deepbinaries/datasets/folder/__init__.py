@@ -31,9 +31,10 @@ from deepbinaries.errors import DataError, UsageError
 
 def load(root: str | Path | None, *, strict: bool = False) -> Records:
     """The pictures in a folder and its subfolders; `strict` refuses what is otherwise left out and counted."""
-    if root is None or not Path(root).is_dir():
-        problem = "no folder was given" if root is None else f"{root} is not a folder"
-        raise UsageError(problem, next_step="give the folder that holds the pictures")
+    if root is None:
+        raise UsageError("no folder was given", next_step="give the folder that holds the pictures")
+    if not Path(root).is_dir():
+        raise DataError(f"{root} is not a folder", next_step="give the folder that holds the pictures")
     root = Path(root).resolve()
     skips = Skips(strict=strict)
     label_names = LabelNames.read(root / "dataset.json", "label_names")

@@ -20,12 +20,12 @@ from deepbinaries.datasets.iapr_tc12.labels import (
     missing_words_files,
     region_concepts,
 )
-from deepbinaries.datasets.official import PICTURES, Collection, choice, most_frequent, names_in, read_item, records
+from deepbinaries.datasets.official import PICTURES, Publication, choice, most_frequent, names_in, read_item, records
 from deepbinaries.datasets.tagged_text import is_closed, text_between
 from deepbinaries.errors import DataError
 
-IAPR = Collection("IAPR TC-12 Benchmark", "imageclef.org/photodata")
-SAIAPR = Collection("SAIAPR TC-12", "imageclef.org/SIAPRdata")
+IAPR = Publication("IAPR TC-12 Benchmark", "imageclef.org/photodata")
+SAIAPR = Publication("SAIAPR TC-12", "imageclef.org/SIAPRdata")
 TEXTS = "annotations_complete_eng"
 UNPAIRED = (4072, 4092)  # the release itself has no picture of the one and no description of the other
 LABELS = ("auto", "saiapr", "words")

@@ -38,8 +38,11 @@ from deepbinaries.errors import DataError, UsageError
 Members = Sequence[tuple[str, Member]]  # suffix and member, all of one key
 
 
-def load(root: str | Path | None, *, strict: bool = False) -> Records:
-    """The items of a folder of shards, of one shard, or of a range such as `shard-{000000..000011}.tar`."""
+def load(root: str | Path | None, *, name: str = "", strict: bool = False) -> Records:
+    """The items of a folder of shards, of one shard, or of a range such as `shard-{000000..000011}.tar`.
+
+    Without a `name`, results call the dataset by its folder.
+    """
     if root is None:
         raise UsageError(
             "no shards were given",
@@ -67,8 +70,9 @@ def load(root: str | Path | None, *, strict: bool = False) -> Records:
                     problem.count(skips, where)
     if root.is_dir():
         _check_whole(root, n_items)
-    name = folder.resolve().name or "webdataset"
-    return Records(name, records, label_names=label_names.order(records), skips=skips)
+    return Records(
+        name or folder.resolve().name or "webdataset", records, label_names=label_names.order(records), skips=skips
+    )
 
 
 def key_and_suffix(name: str) -> tuple[str, str]:

@@ -20,12 +20,12 @@ def test_codes_come_back_as_they_were(codes, tmp_path):
 def test_a_name_without_suffix_gets_one(codes, tmp_path):
     save(codes, tmp_path / "codes")
     assert load(tmp_path / "codes") == codes
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["codes.json", "codes.npy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["codes.npy", "codes.npy.json"]
 
 
 def test_the_sidecar_says_what_the_bytes_mean(codes, tmp_path):
     save(codes, tmp_path / "codes.npy")
-    facts = json.loads((tmp_path / "codes.json").read_text())
+    facts = json.loads((tmp_path / "codes.npy.json").read_text())
     assert facts["bits"] == 20
     assert facts["bit_order"] == "little"
     assert facts["sha256"] == codes.digest
@@ -53,16 +53,22 @@ def test_a_file_cut_in_the_middle_is_refused(codes, tmp_path):
 )
 def test_a_broken_sidecar_is_refused_by_name(codes, tmp_path, sidecar):
     save(codes, tmp_path / "codes.npy")
-    (tmp_path / "codes.json").write_text(sidecar)
-    with pytest.raises(DataError, match="codes.json"):
+    (tmp_path / "codes.npy.json").write_text(sidecar)
+    with pytest.raises(DataError, match="codes.npy.json"):
         load(tmp_path / "codes.npy")
+
+
+def test_labels_beside_foreign_codes_are_not_taken_for_a_sidecar(tmp_path):
+    np.save(tmp_path / "theirs.npy", np.array([[1, 0]]))
+    (tmp_path / "theirs.json").write_text('[["cat"]]')
+    assert load(tmp_path / "theirs.npy").bits == 2
 
 
 def test_a_newer_format_names_the_version_this_release_reads(codes, tmp_path):
     save(codes, tmp_path / "codes.npy")
-    facts = json.loads((tmp_path / "codes.json").read_text()) | {"version": 99}
-    (tmp_path / "codes.json").write_text(json.dumps(facts))
-    with pytest.raises(DataError, match="version 99.*reads deepbinaries-codes version 1"):
+    facts = json.loads((tmp_path / "codes.npy.json").read_text()) | {"version": 99}
+    (tmp_path / "codes.npy.json").write_text(json.dumps(facts))
+    with pytest.raises(DataError, match="not describe codes in deepbinaries-codes version 1"):
         load(tmp_path / "codes.npy")
 
 
@@ -85,5 +91,5 @@ def test_pickled_arrays_are_refused(tmp_path):
 
 
 def test_a_missing_file_is_one_clear_line(tmp_path):
-    with pytest.raises(DataError, match="does not exist; give the .npy file"):
+    with pytest.raises(DataError, match="does not exist; give an .npy file"):
         load(tmp_path / "none.npy")

@@ -1,0 +1,5 @@
+"""`python -m deepbinaries` is the command `deepbinaries`."""
+
+from deepbinaries.cli import main
+
+main()

@@ -1,0 +1,64 @@
+"""A report from codes and a dataset's split: labels, rules and digests are taken from there, so that they agree."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from deepbinaries.codes import Codes
+from deepbinaries.datasets import Dataset, Parts, digest
+from deepbinaries.errors import UsageError
+from deepbinaries.evaluation.relevance import in_words
+from deepbinaries.evaluation.report import Report
+from deepbinaries.evaluation.rules import Rules
+from deepbinaries.evaluation.scoring import HEADLINE, evaluate
+
+SAME_SIDE = ("image_to_image", "text_to_text")
+
+
+def evaluate_parts(
+    queries: Codes,
+    gallery: Codes,
+    dataset: Dataset,
+    parts: Parts,
+    *,
+    kind: str = "database",
+    direction: str,
+    rules: Rules = HEADLINE,
+    **settings: Any,
+) -> Report:
+    """The report of codes whose rows are `parts.query` and `parts.gallery(kind)`; settings as for `evaluate`.
+
+    >>> from deepbinaries.datasets import load
+    >>> from deepbinaries.datasets.splits import by_fraction
+    >>> scenes = load("scenes", items=60)
+    >>> parts = by_fraction(scenes, 0.2).parts(scenes)
+    >>> codes = Codes.from_bits(scenes.labels.matrix())
+    >>> report = evaluate_parts(
+    ...     codes[parts.query], codes[parts.gallery("clean")], scenes, parts, kind="clean", direction="image_to_text"
+    ... )
+    >>> report.rules.gallery, report.dataset["name"]
+    ('clean', 'scenes')
+    """
+    rows = parts.gallery(kind)
+    if (len(queries), len(gallery)) != (len(parts.query), len(rows)):
+        raise UsageError(
+            f"{len(queries):,} and {len(gallery):,} codes are given for {len(parts.query):,} queries and the "
+            f"{len(rows):,} items of the gallery {kind!r}",
+            next_step="encode the rows parts.query and parts.gallery(kind), in this order",
+        )
+    rules = replace(rules, gallery=kind, relevance=in_words(parts.ignored))
+    if direction in SAME_SIDE and kind == "with-queries":
+        rules = replace(rules, itself="left out")
+        settings["own"] = np.searchsorted(rows, parts.query)
+    return evaluate(
+        queries,
+        gallery,
+        query_labels=parts.labels.select(parts.query),
+        gallery_labels=parts.labels.select(rows),
+        rules=rules,
+        direction=direction,
+        dataset={"name": dataset.name, "digest": digest(dataset)},
+        split=parts.split.digests(),
+        **settings,
+    )

@@ -1,0 +1,68 @@
+"""Reading small files with a limit, and writing files whole or not at all."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from deepbinaries.errors import DataError, Error
+
+MAX_BYTES = 64 * 2**20  # of a file that describes something; a million ids need about 16 MB
+
+
+def read_bytes(path: Path, *, limit: int = MAX_BYTES) -> bytes:
+    """The bytes of a file that has at most `limit` of them."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist", next_step="check the path") from None
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be read ({error.strerror})", next_step="check what it is and its permissions"
+        ) from error
+    if len(content) > limit:
+        raise DataError(f"{path} has more than {limit:,} bytes", next_step="check that it is the right file")
+    return content
+
+
+def read_json(path: Path, *, limit: int = MAX_BYTES) -> Any:
+    """The JSON value in a file; one that is not whole is refused by name."""
+    try:
+        return json.loads(read_bytes(path, limit=limit))
+    except (ValueError, RecursionError) as error:  # also what is not UTF-8
+        raise DataError(f"{path} is not whole JSON ({error})", next_step="write or copy it again") from error
+
+
+def read_lines(path: Path, *, limit: int = MAX_BYTES) -> list[str]:
+    """The lines of a UTF-8 text, with or without the mark that some editors put in front."""
+    try:
+        text = read_bytes(path, limit=limit).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8", next_step="save it as UTF-8") from None
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which takes its name at the end; what goes wrong before leaves no trace."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with unfinished.open("wb") as file:
+            yield file
+        unfinished.replace(path)
+    except OSError as error:
+        raise Error(
+            f"{path} cannot be written ({error.strerror})", next_step="check the folder, its permissions and free space"
+        ) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def write_json(content: Any, path: Path, *, indent: int | None = None) -> None:
+    """Write a JSON value."""
+    with written_whole(path) as file:
+        file.write(json.dumps(content, allow_nan=False, indent=indent).encode("ascii") + b"\n")

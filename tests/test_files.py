@@ -1,0 +1,61 @@
+import errno
+import os
+
+import pytest
+
+from deepbinaries.errors import DataError, Error
+from deepbinaries.files import read_bytes, read_json, read_lines, write_json, written_whole
+
+
+def test_a_value_survives(tmp_path):
+    write_json({"word": "vicuña"}, tmp_path / "a.json")
+    assert read_json(tmp_path / "a.json") == {"word": "vicuña"}
+
+
+def test_a_file_over_the_limit_is_refused(tmp_path):
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_bytes(tmp_path / "a", limit=5) == b"12345"
+    with pytest.raises(DataError, match="more than 4 bytes"):
+        read_bytes(tmp_path / "a", limit=4)
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])
+def test_what_is_not_whole_json_is_refused_by_name(tmp_path, content):
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(DataError, match="a.json is not whole JSON"):
+        read_json(tmp_path / "a.json")
+
+
+def test_lines_are_the_same_whatever_the_editor(tmp_path):
+    (tmp_path / "unix").write_bytes(b"cat\n\ndog\n")
+    (tmp_path / "other").write_bytes(b"\xef\xbb\xbfcat\r\n\r\ndog")
+    assert read_lines(tmp_path / "unix") == read_lines(tmp_path / "other") == ["cat", "", "dog"]
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(DataError, match="cannot be read"):
+        read_bytes(tmp_path)
+
+
+def test_a_failed_write_keeps_the_old_file_and_leaves_no_trace(tmp_path):
+    (tmp_path / "a").write_bytes(b"old")
+
+    def fill_the_disk():
+        with written_whole(tmp_path / "a") as file:
+            file.write(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(Error, match="cannot be written"):
+        fill_the_disk()
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"old")]
+
+
+def test_an_interrupted_write_leaves_no_trace(tmp_path):
+    with pytest.raises(KeyboardInterrupt), written_whole(tmp_path / "a"):
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_folder_is_one_clear_line(tmp_path):
+    with pytest.raises(Error, match="cannot be written"):
+        write_json({}, tmp_path / "none" / "a.json")
