@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FREQUENT = 24  # labels named on the page
 INDENT = " " * 14
 
-app = typer.Typer(help="Check, export and split datasets.")
+app = typer.Typer(rich_markup_mode=None, help="Check, export and split datasets.")
 
 Name = Annotated[str, typer.Argument(help="A name of `deepbinaries list datasets`, or my.module:function.")]
 Root = Annotated[
@@ -31,7 +31,9 @@ SplitSet = Annotated[
     typer.Option(metavar="NAME=VALUE", help="A setting of the split (query, train, sentence, ...), repeatable."),
 ]
 Seed = Annotated[int, typer.Option(help="The seed of draws.")]
-FromCaptions = Annotated[bool, typer.Option(help="Take frequent content words of the sentences for labels.")]
+FromCaptions = Annotated[
+    bool, typer.Option("--labels-from-captions", help="Take frequent content words of the sentences for labels.")
+]
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the reader, repeatable.")
 ]

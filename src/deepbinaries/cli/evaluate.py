@@ -29,7 +29,7 @@ def evaluate(
             help="Ids of the queries, then of the gallery, one a line: equal ids are pairs. Instead of labels."
         ),
     ] = None,
-    paired: Annotated[bool, typer.Option(help="Row i of both files is a pair. Instead of labels.")] = False,
+    paired: Annotated[bool, typer.Option("--paired", help="Row i of both files is a pair. Instead of labels.")] = False,
     ignore_label: Annotated[list[str] | None, typer.Option(help="Leave a label out of relevance, repeatable.")] = None,
     variant: Annotated[str, typer.Option(help="map@all, map@K/min, map@K/all or map@K/found.")] = "map@all",
     ties: Annotated[str, typer.Option(help="expected, best, worst or by_row.")] = "expected",
@@ -37,9 +37,13 @@ def evaluate(
     ranking: Annotated[str, typer.Option(help="hamming; inner or cosine rank real values.")] = "hamming",
     gallery_kind: Annotated[str, typer.Option("--gallery", help="database, clean or with-queries.")] = "database",
     direction: Annotated[str, typer.Option(help="image_to_text, text_to_image, image_to_image, ...")] = "image_to_text",
-    without_itself: Annotated[bool, typer.Option(help="Row i of the gallery is query i itself: leave it out.")] = False,
+    without_itself: Annotated[
+        bool, typer.Option("--without-itself", help="Row i of the gallery is query i itself: leave it out.")
+    ] = False,
     ndcg: Annotated[list[int] | None, typer.Option(help="NDCG at this rank, repeatable.")] = None,
-    curves: Annotated[bool, typer.Option(help="Precision and recall by rank and by radius (in the JSON).")] = False,
+    curves: Annotated[
+        bool, typer.Option("--curves", help="Precision and recall by rank and by radius (in the JSON).")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Write the whole report (.json) here.")] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -28,6 +28,7 @@ app = typer.Typer(
     name="deepbinaries",
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: boxes leave no room for words
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Photographs and sentences as short binary codes, so that one finds the other.",
     epilog="Exit codes: 0 done, 1 nothing found or a check failed, 2 wrong use, 3 any other error.",
