@@ -46,7 +46,7 @@ def test_the_watch_notices_an_import_of_torch():
     assert attempts_of("try:\n    import torch\nexcept ImportError:\n    pass") == "['torch']"
 
 
-@pytest.mark.parametrize("kind", ["methods", "datasets", "backbones", "indexes"])
+@pytest.mark.parametrize("kind", ["methods", "datasets", "backbones", "proposers", "indexes"])
 def test_listing_imports_no_training_stack(kind):
     code = f"from deepbinaries.cli import main\ntry:\n    main(['list', '{kind}'])\nexcept SystemExit:\n    pass"
     assert attempts_of(code) == "[]"

@@ -114,8 +114,48 @@ DATASETS = Registry(
     },
 )
 
-BACKBONES = Registry("backbone", {})
+BACKBONES = Registry(
+    "backbone",
+    {
+        "alexnet": Entry(
+            "deepbinaries.vision.backbones.alexnet:load",
+            "AlexNet up to fc7, the paper's; weights by path",
+            extra="train",
+        ),
+        "efficientnet-lite0": Entry(
+            "deepbinaries.vision.backbones.efficientnet_lite0:load", "EfficientNet-Lite0, the default", extra="train"
+        ),
+        "onnx": Entry("deepbinaries.vision.backbones.onnx_encoder:load", "onnx:PATH, an encoder you own"),
+        "timm": Entry(
+            "deepbinaries.vision.backbones.named:load_timm", "timm:MODEL, where timm is installed", extra="train"
+        ),
+        "torchvision": Entry(
+            "deepbinaries.vision.backbones.named:load_torchvision",
+            "torchvision:MODEL, where torchvision is installed",
+            extra="train",
+        ),
+    },
+)
+
+PROPOSERS = Registry(
+    "proposer",
+    {
+        "grid": Entry("deepbinaries.vision.proposers.grid:Grid", "fixed windows scored by feature energy, no file"),
+        "yolox": Entry("deepbinaries.vision.proposers.yolox:Yolox", "a YOLOX detector's objectness, an ONNX file"),
+        "faster-rcnn": Entry(
+            "deepbinaries.vision.proposers.faster_rcnn:FasterRCNN",
+            "the region proposal network of torchvision's Faster R-CNN, a safetensors file",
+        ),
+        "file": Entry("deepbinaries.vision.proposers.from_file:FromFile", "boxes found earlier, an .npz file"),
+    },
+)
 
 INDEXES = Registry("index", {})
 
-KINDS = {"methods": METHODS, "datasets": DATASETS, "backbones": BACKBONES, "indexes": INDEXES}
+KINDS = {
+    "methods": METHODS,
+    "datasets": DATASETS,
+    "backbones": BACKBONES,
+    "proposers": PROPOSERS,
+    "indexes": INDEXES,
+}

@@ -164,13 +164,16 @@ def test_an_avif_file_may_name_its_kind_among_the_compatible_ones():
     assert suffix_by_content(b"\0\0\0\x18ftypmif1\0\0\0\0miafavif") == "avif"
 
 
+def test_a_heic_file_may_name_its_kind_among_the_compatible_ones():
+    assert suffix_by_content(b"\0\0\0\x18ftypmif1\0\0\0\0miafheic") == "heic"
+
+
 @pytest.mark.parametrize(
     "content",
     [
         b"",
         b"hello",
         b"RIFF....WAVE",
-        b"\0\0\0\x18ftypmif1\0\0\0\0miafheic",
         b"\0\0\0\0ftypavif",
         b"\xff\xff\xff\xffftyp",
     ],

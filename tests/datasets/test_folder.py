@@ -70,7 +70,7 @@ def test_an_empty_folder_is_an_empty_dataset(album):
     assert album.load(strict=True).ids == ()
 
 
-@pytest.mark.parametrize("suffix", ["jpg", "jpeg", "png", "webp", "avif", "gif", "bmp", "tif", "tiff"])
+@pytest.mark.parametrize("suffix", ["jpg", "jpeg", "png", "webp", "avif", "gif", "bmp", "tif", "tiff", "heic", "HEIF"])
 def test_every_picture_suffix_is_found(album, suffix):
     album.put(f"a.{suffix}")
     assert album.load().ids == (f"a.{suffix}",)
@@ -89,13 +89,6 @@ def test_rows_are_in_natural_order(album):
 @given(st.text("ab019./", max_size=6), st.text("ab019./", max_size=6))
 def test_two_paths_never_tie_in_natural_order(one, other):
     assert (natural_key(one) == natural_key(other)) == (one == other)
-
-
-def test_heic_pictures_are_counted_with_a_reason(album):
-    album.put("a.heic", "b.HEIF", "c.png")
-    records = album.load()
-    assert records.ids == ("c.png",)
-    assert records.skips.counts == {"HEIC pictures are not among the formats that are read": 2}
 
 
 def test_a_text_of_the_same_name_holds_captions_one_a_line(album):
@@ -214,8 +207,8 @@ def test_a_row_for_an_absent_picture_is_refused_when_strict(album):
 
 
 def test_a_picture_that_cannot_be_read_is_counted_once_though_a_row_names_it(album):
-    album.put("a.heic")
-    album.rows({"file_name": "a.heic"})
+    (album.root / "a.png").symlink_to("nowhere.png")
+    album.rows({"file_name": "a.png"})
     assert album.load().skips.counts.total() == 1
 
 

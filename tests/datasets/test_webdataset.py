@@ -198,7 +198,6 @@ def test_a_link_that_states_a_size_does_not_hide_what_follows(shelf):
         ([("1.json", DOG)], "it has no picture"),
         ([("1.png", b""), ("1.jpg", b"")], "it has more than one picture"),
         ([("1.png", b""), ("1.png", b"")], "two members have the same suffix"),
-        ([("1.heic", b""), ("1.json", DOG)], "HEIC pictures are not among the formats that are read"),
         ([("1.png", b""), ("1.json", b'{"text": "cu')], "its json is not a JSON object"),
         ([("1.png", b""), ("1.json", ["a"])], "its json is not a JSON object"),
         ([("1.png", b""), ("1.json", b"[" * 100_000)], "its json is not a JSON object"),

@@ -43,6 +43,7 @@ class Kind(StrEnum):
     METHODS = "methods"
     DATASETS = "datasets"
     BACKBONES = "backbones"
+    PROPOSERS = "proposers"
     INDEXES = "indexes"
 
 
@@ -70,7 +71,7 @@ def list_names(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
     as_json: AsJson = False,
 ) -> None:
-    """List the known methods, datasets, backbones or indexes.
+    """List the known methods, datasets, backbones, proposers or indexes.
 
     Example: deepbinaries list datasets
     """

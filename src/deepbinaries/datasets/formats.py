@@ -1,8 +1,8 @@
 """Which picture files there are: by their suffix while looking, by their first bytes when it matters."""
 
-SUFFIXES = frozenset(("jpg", "jpeg", "png", "webp", "avif", "gif", "bmp", "tif", "tiff"))
-UNREAD_SUFFIXES = frozenset(("heic", "heif"))  # pictures all the same: they are counted, not passed over
-UNREAD = "HEIC pictures are not among the formats that are read"
+from deepbinaries.vision.reading import AVIF_BRANDS, brands, is_heic
+
+SUFFIXES = frozenset(("jpg", "jpeg", "png", "webp", "avif", "gif", "bmp", "tif", "tiff", "heic", "heif"))
 
 
 def suffix_by_content(file: bytes) -> str | None:
@@ -23,13 +23,6 @@ def suffix_by_content(file: bytes) -> str | None:
         return "bmp"
     if file.startswith(b"RIFF") and file[8:12] == b"WEBP":
         return "webp"
-    return "avif" if _is_avif(file) else None
-
-
-def _is_avif(file: bytes) -> bool:
-    """Whether the opening box names AVIF: as the main brand, or among the brands it is compatible with."""
-    if file[4:8] != b"ftyp":
-        return False
-    box = file[: min(int.from_bytes(file[:4]), 256)]
-    brands = {box[start : start + 4] for start in (8, *range(16, len(box), 4))}
-    return bool(brands & {b"avif", b"avis"})
+    if brands(file) & AVIF_BRANDS:
+        return "avif"
+    return "heic" if is_heic(file) else None

@@ -7,12 +7,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from deepbinaries.datasets.base import Skips
-from deepbinaries.datasets.formats import SUFFIXES, UNREAD, UNREAD_SUFFIXES
+from deepbinaries.datasets.formats import SUFFIXES
 from deepbinaries.datasets.item_columns import is_text
 from deepbinaries.errors import DataError
 
 METADATA = ("metadata.jsonl", "metadata.csv")
-WANTED = SUFFIXES | UNREAD_SUFFIXES | {"txt"}
+WANTED = SUFFIXES | {"txt"}
 
 
 @dataclass
@@ -79,7 +79,7 @@ def _sort_in(
     suffix = PurePosixPath(entry.name).suffix[1:].lower()
     if not is_folder and suffix not in WANTED:
         return False
-    problem = _why_not(entry, root) or (UNREAD if suffix in UNREAD_SUFFIXES and not is_folder else None)
+    problem = _why_not(entry, root)
     if problem:
         listing.refused.add(path)
         skips.add(problem, os.fsencode(path).decode(errors="replace"))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from deepbinaries.datasets.base import Record, Records, Skips
-from deepbinaries.datasets.formats import SUFFIXES, UNREAD, UNREAD_SUFFIXES
+from deepbinaries.datasets.formats import SUFFIXES
 from deepbinaries.datasets.item_columns import (
     CAPTION_COLUMNS,
     LABEL_COLUMNS,
@@ -102,7 +102,7 @@ def _record(
     if len(pictures) > 1:
         raise UnusableItemError("it has more than one picture")
     if not pictures:
-        raise UnusableItemError(UNREAD if UNREAD_SUFFIXES & by_suffix.keys() else "it has no picture")
+        raise UnusableItemError("it has no picture")
     row = _row(
         {suffix: _text(descriptor, by_suffix[suffix]) for suffix in ("json", "txt", "cls") if suffix in by_suffix}
     )

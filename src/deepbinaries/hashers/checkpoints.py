@@ -1,0 +1,93 @@
+"""Checkpoints: networks, optimiser and objective after a whole epoch, in one file that is whole or absent."""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from deepbinaries.errors import DataError
+from deepbinaries.files import written_whole
+
+NAME = "checkpoint.safetensors"
+
+
+@dataclass
+class Run:
+    """How far a training has come."""
+
+    epoch: int = 0  # whole epochs done
+    best: float = float("-inf")  # the best validation so far
+    since: int = 0  # epochs since then
+    best_towers: dict[str, Tensor] = field(default_factory=dict)  # as they were then
+
+    def note(self, score: float, towers: nn.Module) -> None:
+        """Remember a validation score, and the networks where it is the best."""
+        self.since += 1
+        if score > self.best:
+            self.best, self.since = score, 0
+            self.best_towers = {name: tensor.detach().clone() for name, tensor in towers.state_dict().items()}
+
+
+def save_checkpoint(
+    folder: Path | None,
+    towers: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    objective: Any,
+    settings: Any,
+    run: Run,
+) -> None:
+    """Write the state after a whole epoch."""
+    if folder is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = _prefixed("towers", towers.state_dict()) | _prefixed("objective", objective.state())
+    tensors |= _prefixed("best", run.best_towers)
+    for place, of_parameter in optimiser.state_dict()["state"].items():
+        tensors |= _prefixed(f"optimiser.{place}", of_parameter)
+    facts = {"epoch": run.epoch, "best": run.best, "since": run.since, "settings": dataclasses.asdict(settings)}
+    with written_whole(folder / NAME) as file:
+        file.write(save(tensors, metadata={"facts": json.dumps(facts)}))
+
+
+def load_checkpoint(
+    folder: Path | None, towers: nn.Module, optimiser: torch.optim.Optimizer, objective: Any, settings: Any
+) -> Run:
+    """Restore the last whole epoch, where there is one."""
+    if folder is None or not (folder / NAME).exists():
+        return Run()
+    path = folder / NAME
+    try:
+        with safe_open(path, framework="pt") as file:
+            facts = json.loads((file.metadata() or {}).get("facts", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
+    except (SafetensorError, ValueError, OSError) as error:
+        raise DataError(
+            f"{path} is not a whole checkpoint ({error})", next_step="remove it to train from the start"
+        ) from error
+    if facts.get("settings") != json.loads(json.dumps(dataclasses.asdict(settings))):
+        raise DataError(
+            f"{path} was made with other settings", next_step="remove it, or train with the settings it was made with"
+        )
+    towers.load_state_dict(_without("towers", tensors))
+    objective.restore(_without("objective", tensors))
+    state = optimiser.state_dict()
+    places = {name.split(".")[1] for name in tensors if name.startswith("optimiser.")}
+    state["state"] = {int(place): _without(f"optimiser.{place}", tensors) for place in places}
+    optimiser.load_state_dict(state)
+    return Run(int(facts["epoch"]), float(facts["best"]), int(facts["since"]), _without("best", tensors))
+
+
+def _prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {f"{prefix}.{name}": tensor.detach().contiguous() for name, tensor in tensors.items()}
+
+
+def _without(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(f"{prefix}."): tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")
+    }

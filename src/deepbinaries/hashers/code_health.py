@@ -1,0 +1,54 @@
+"""The health of the codes of a batch while they are learned: cheap figures, and a warning when they collapse."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from deepbinaries.hashers.similarity import decompose, row_keys
+
+CONSTANT = 0.98  # a bit whose mean is beyond this tells nothing apart
+ENOUGH = 10  # items; bits of fewer agree by chance, so nothing is said about them
+
+
+@dataclass(frozen=True)
+class CodeHealth:
+    """Whether the bits of some codes are used and differ."""
+
+    constant_share: float  # share of bits with |mean| > 0.98
+    distinct_codes: int
+    effective_rank: float  # exp(entropy of the covariance's normalised eigenvalues); 0 when no bit varies
+    items: int
+
+    @classmethod
+    def of(cls, codes: Tensor) -> "CodeHealth":
+        """The health of (n, bits) codes of -1 and +1.
+
+        >>> CodeHealth.of(torch.tensor([[1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [1.0, -1.0]]))
+        CodeHealth(constant_share=0.5, distinct_codes=2, effective_rank=1.0, items=4)
+        """
+        means = codes.mean(0)
+        return cls(
+            constant_share=float((means.abs() > CONSTANT).float().mean()),
+            distinct_codes=len(torch.unique(row_keys(codes))),
+            effective_rank=_effective_rank(codes - means),
+            items=len(codes),
+        )
+
+    def collapse_warning(self) -> str | None:
+        """What makes these codes useless, as a sentence; None while they are well."""
+        if self.items < ENOUGH:
+            return None
+        if self.constant_share > 0.5:
+            return f"{self.constant_share:.0%} of the bits are the same for every item of a batch: the codes collapse"
+        if self.effective_rank < 2:
+            return f"the effective rank of the codes fell to {self.effective_rank:.2f}: all bits say the same"
+        return None
+
+
+def _effective_rank(centred: Tensor) -> float:
+    w, _ = decompose(torch.linalg.eigh, centred.T @ centred)
+    w = w.clamp(min=0).double()
+    if float(w.sum()) < 1e-6 * len(centred):
+        return 0.0
+    return float(torch.exp(torch.special.entr(w / w.sum()).sum()))

@@ -1,0 +1,46 @@
+"""What both sides share: the sizes of their layers, and the two layers that end them."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from deepbinaries.errors import UsageError
+
+ACTIVATIONS = {"identity": nn.Identity, "relu": nn.ReLU}
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """Sizes of the layers; the defaults are the paper's where it states them."""
+
+    bits: int = 64  # M
+    hidden: int = 1024  # units of an LSTM, or of what each region says
+    fc: int = 1024  # units of the first fully connected layer
+    activation: str = "relu"  # after it; the paper's image side has "identity"
+    dropout: float = 0.0  # after it
+    embed: int = 128  # numbers a word
+    widths: tuple[int, ...] = (3, 4, 5)  # of the convolutions, in words
+    maps: int = 128  # of each width
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.bits <= 1024:
+            raise UsageError(f"bits={self.bits} is outside 1..1024", next_step="64 is a good start")
+        if self.activation not in ACTIVATIONS:
+            raise UsageError(f"activation={self.activation!r} is unknown", next_step="take relu or identity")
+        if min(self.hidden, self.fc, self.embed, self.maps, *self.widths) < 1 or not 0 <= self.dropout < 1:
+            raise UsageError("a layer has no units, or all of them drop out", next_step="give sizes from 1 on")
+
+
+class Head(nn.Module):
+    """Two fully connected layers: features to `fc` units to bits; the last one is linear."""
+
+    def __init__(self, inputs: int, net: NetworkSettings, *, activation: str = ""):
+        super().__init__()
+        self.first = nn.Linear(inputs, net.fc)
+        self.activation = ACTIVATIONS[activation or net.activation]()
+        self.dropout = nn.Dropout(net.dropout)
+        self.last = nn.Linear(net.fc, net.bits)
+
+    def forward(self, features: Tensor) -> Tensor:
+        values: Tensor = self.last(self.dropout(self.activation(self.first(features))))
+        return values

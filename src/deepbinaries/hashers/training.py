@@ -1,0 +1,250 @@
+"""The training loop that every deep method shares: stochastic batches, two towers, one objective.
+
+    for epoch: for batch: F, G = f(images), g(texts); objective.loss(F, G, rows).backward(); Adam step
+
+A method brings its objective; the loop brings batches, precision, the learning rate's course, validation, stopping,
+checkpoints and the log. Every draw depends on (seed, epoch) alone, so that a killed run, resumed from its last whole
+epoch, ends in the same model, bit for bit on a CPU.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from deepbinaries.codes import Codes
+from deepbinaries.errors import DataError, UsageError
+from deepbinaries.evaluation import Extras, evaluate
+from deepbinaries.features.inputs import Images, Pairs
+from deepbinaries.hashers.checkpoints import load_checkpoint, save_checkpoint
+
+ENCODE_BATCH = 1024
+SHARE_OF_GPU = 0.5  # features live on the GPU when they take no more than this of its free memory
+SCHEDULES = ("constant", "one-cycle")
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How a model is trained; what is trained is the method's business."""
+
+    epochs: int = 25
+    batch: int = 128
+    learning_rate: float = 1e-3
+    schedule: str = "constant"  # "one-cycle": up over the first tenth, then down by a cosine
+    weight_decay: float = 0.0
+    patience: int | None = None  # stop when validation has not improved for so many epochs; None trains them all
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.batch < 2 or self.learning_rate <= 0:
+            raise UsageError(
+                f"epochs={self.epochs}, batch={self.batch}, learning_rate={self.learning_rate} train nothing",
+                next_step="give at least 1 epoch, 2 items a batch and a positive rate",
+            )
+        if self.schedule not in SCHEDULES:
+            raise UsageError(f"schedule={self.schedule!r} is unknown", next_step=f"take one of {', '.join(SCHEDULES)}")
+
+
+class Objective(Protocol):
+    """What a method wants of the outputs of a batch."""
+
+    def loss(self, F: Tensor, G: Tensor, rows: Tensor) -> Tensor:
+        """The loss of the outputs for some training rows."""
+
+    def after_epoch(self, epoch: int, outputs: Callable[[], tuple[Tensor, Tensor]]) -> dict[str, Any]:
+        """Whatever is due between epochs (`outputs` encodes the whole training set), and figures for the log."""
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint must hold beside the networks."""
+
+    def restore(self, state: dict[str, Tensor]) -> None: ...
+
+
+class Towers(nn.Module):
+    """The two networks f and g."""
+
+    def __init__(self, image: nn.Module, text: nn.Module):
+        super().__init__()
+        self.image = image
+        self.text = text
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """The device of a name; `auto` is a GPU when there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UsageError(f"no device is called {name!r}", next_step="take auto, cpu or cuda") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError("there is no GPU that torch can see", next_step="take cpu, or install a CUDA build of torch")
+    return device
+
+
+def train(
+    towers: Towers,
+    objective: Objective,
+    pairs: Pairs,
+    settings: TrainingSettings,
+    *,
+    device: torch.device,
+    validation: Pairs | None = None,
+    fixed_batches: bool = False,
+    checkpoints: Path | None = None,
+    log: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> None:
+    """Train both towers in place; with patience, they end as they were at the best validation."""
+    check_features(pairs.images)
+    towers.to(device)
+    optimiser = torch.optim.AdamW(towers.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
+    images, texts = on_device(pairs.images.regions, device), on_device(pairs.texts.tokens, device)
+    run = load_checkpoint(checkpoints, towers, optimiser, objective, settings)
+    n_steps = -(-len(pairs) // settings.batch)
+    for epoch in range(run.epoch, settings.epochs):
+        began, losses = time.monotonic(), torch.zeros((), device=device)
+        torch.manual_seed(_seed(settings.seed, epoch))  # of dropout
+        towers.train()
+        for step, rows in enumerate(_batches(len(pairs), settings, 0 if fixed_batches else epoch)):
+            for group in optimiser.param_groups:
+                group["lr"] = learning_rate(settings, epoch * n_steps + step, settings.epochs * n_steps)
+            with _precision(device):
+                F = towers.image(_floats(images, rows, device))
+                G = towers.text(_take(texts, rows, device))
+            loss = objective.loss(F.float(), G.float(), rows.to(device))
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            losses += loss.detach()
+        entry: dict[str, Any] = {"epoch": epoch + 1, "loss": float(losses) / n_steps}
+        entry |= objective.after_epoch(
+            epoch, lambda: (_outputs(towers.image, images, device), _outputs(towers.text, texts, device))
+        )
+        if validation is not None and len(validation):
+            entry |= validate(towers, pairs, validation, device)
+            score = (entry["validation_image_to_text"] + entry["validation_text_to_image"]) / 2
+            run.note(score, towers)
+        entry["seconds"] = round(time.monotonic() - began, 3)
+        log(entry)
+        if not math.isfinite(entry["loss"]):
+            raise DataError(f"the loss of epoch {epoch + 1} is not finite", next_step="lower the learning rate")
+        run.epoch = epoch + 1
+        save_checkpoint(checkpoints, towers, optimiser, objective, settings, run)
+        if settings.patience is not None and run.since >= settings.patience:
+            break
+    if settings.patience is not None and run.best_towers:
+        towers.load_state_dict(run.best_towers)
+
+
+def learning_rate(settings: TrainingSettings, step: int, n_steps: int) -> float:
+    """The learning rate of a step.
+
+    >>> one_cycle = TrainingSettings(schedule="one-cycle", learning_rate=1.0)
+    >>> [round(learning_rate(one_cycle, step, 100), 3) for step in (0, 9, 55, 99)]
+    [0.1, 1.0, 0.5, 0.0]
+    """
+    if settings.schedule == "constant":
+        return settings.learning_rate
+    warm = max(1, n_steps // 10)
+    if step < warm:
+        return settings.learning_rate * (step + 1) / warm
+    return settings.learning_rate * (1 + math.cos(math.pi * (step - warm) / max(1, n_steps - warm))) / 2
+
+
+def encode(network: nn.Module, array: Any, device: torch.device) -> NDArray[np.float32]:
+    """The outputs of a network for all rows, always in evaluation mode, whatever their number."""
+    return _outputs(network, array, device).cpu().numpy()
+
+
+def validate(towers: Towers, pairs: Pairs, validation: Pairs, device: torch.device) -> dict[str, float]:
+    """Mean average precision of the validation items against the training items, both directions."""
+    found = {}
+    sides = {
+        "image_to_text": (towers.image, validation.images.regions, towers.text, pairs.texts.tokens),
+        "text_to_image": (towers.text, validation.texts.tokens, towers.image, pairs.images.regions),
+    }
+    for direction, (asking, queries, stored, gallery) in sides.items():
+        report = evaluate(
+            Codes.from_values(encode(asking, queries, device)),
+            Codes.from_values(encode(stored, gallery, device)),
+            query_labels=validation.labels,
+            gallery_labels=pairs.labels,
+            direction=direction,
+            extras=Extras(cutoffs=(), precision_at=()),
+        )
+        found[f"validation_{direction}"] = round(report.mean, 5)
+    return found
+
+
+def check_features(images: Images) -> None:
+    """Refuse features that hold a NaN or an infinity, by row; read in blocks, since they may be a memory map."""
+    for start in range(0, len(images), ENCODE_BATCH):
+        block = np.asarray(images.regions[start : start + ENCODE_BATCH], dtype=np.float32)
+        bad = np.flatnonzero(~np.isfinite(block).all(axis=(1, 2)))
+        if bad.size:
+            raise DataError(
+                f"row {start + bad[0]} of the picture features holds a number that is not finite",
+                next_step="prepare the features again",
+            )
+
+
+def on_device(array: Any, device: torch.device) -> Any:
+    """The array as a tensor on the GPU when it fits there comfortably, else as it is."""
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        if array.size * array.dtype.itemsize < SHARE_OF_GPU * free:
+            return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+    return array
+
+
+def _batches(n: int, settings: TrainingSettings, epoch: int) -> Iterator[Tensor]:
+    order = torch.from_numpy(np.random.default_rng([settings.seed, epoch]).permutation(n))
+    yield from order.split(settings.batch)  # type: ignore[no-untyped-call]
+
+
+def _outputs(network: nn.Module, array: Any, device: torch.device) -> Tensor:
+    network.to(device).eval()
+    parts = [torch.zeros(0, device=device)]
+    with torch.inference_mode(), _precision(device):
+        for start in range(0, len(array), ENCODE_BATCH):
+            rows = torch.arange(start, min(start + ENCODE_BATCH, len(array)))
+            batch = _take(array, rows, device)
+            parts.append(network(batch.float() if batch.is_floating_point() else batch).float())
+    return torch.cat(parts[1:]) if len(parts) > 1 else parts[0]
+
+
+def _floats(array: Any, rows: Tensor, device: torch.device) -> Tensor:
+    return _take(array, rows, device).float()
+
+
+def _take(array: Any, rows: Tensor, device: torch.device) -> Tensor:
+    if isinstance(array, Tensor):
+        return array[rows.to(array.device)]
+    return torch.from_numpy(np.ascontiguousarray(array[rows.numpy()])).to(device)
+
+
+def _precision(device: torch.device) -> Any:
+    return torch.autocast("cuda", dtype=torch.bfloat16) if device.type == "cuda" else nullcontext()
+
+
+def _seed(seed: int, epoch: int) -> int:
+    return int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0])
+
+
+def json_lines(path: Path) -> Callable[[dict[str, Any]], None]:
+    """A log that adds one JSON line an epoch to a file."""
+
+    def write(entry: dict[str, Any]) -> None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    return write

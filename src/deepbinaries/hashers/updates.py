@@ -1,0 +1,194 @@
+"""The updates: new target codes from labels and network outputs, each with its equation, in the paper's letters.
+
+Items are rows. B (codes of images), H (codes of sentences), F = f(X) and G = g(Y) (network outputs, detached) are
+(n, M), M being the bits; S is (n, n), 1 where image p and sentence q share a label. An update takes S as a matrix
+or as `SetSimilarity`, so that the same lines serve a batch and a whole training set.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from deepbinaries.errors import UsageError
+from deepbinaries.hashers.similarity import SetSimilarity, by_row, decompose
+
+
+def sign(x: Tensor) -> Tensor:
+    """Map reals to -1 and +1. Zero counts as +1, so that no bit is left undefined.
+
+    >>> sign(torch.tensor([-2.0, 0.0, 3.0]))
+    tensor([-1.,  1.,  1.])
+    """
+    return torch.where(x >= 0, 1.0, -1.0).to(x.dtype)
+
+
+def sign_or_keep(x: Tensor, old: Tensor) -> Tensor:
+    """The sign of x, and the old bit where x is exactly zero: sums of an even number of bits often are.
+
+    >>> sign_or_keep(torch.tensor([-2.0, 0.0, 0.0]), torch.tensor([1.0, 1.0, -1.0]))
+    tensor([-1.,  1., -1.])
+    """
+    return torch.where(x > 0, 1.0, torch.where(x < 0, -1.0, old))
+
+
+@dataclass(frozen=True, eq=False)
+class CodeBatch:
+    """What an update is given: the codes of some items, the outputs for them, who is similar, and eta."""
+
+    B: Tensor
+    H: Tensor
+    F: Tensor
+    G: Tensor
+    S: Tensor | SetSimilarity
+    eta: float
+
+
+Update = Callable[[CodeBatch], tuple[Tensor, Tensor]]  # the new B and H; it never changes what it is given
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The paper's update; on overlapping labels it ends in one code for all items.
+
+    B <- sign(2 eta F + S H)
+    H <- sign(2 eta G + S' B)
+
+    The paper prints the product in B as S H', whose shapes do not fit; with items as rows both lines agree.
+    """
+
+    def __call__(self, batch: CodeBatch) -> tuple[Tensor, Tensor]:
+        S, eta = batch.S, batch.eta
+        B = sign_or_keep(2 * eta * batch.F + S @ batch.H, batch.B)
+        H = sign_or_keep(2 * eta * batch.G + S.T @ B, batch.H)
+        return B, H
+
+
+@dataclass(frozen=True)
+class Centred:
+    """The paper's update with S - mean(S), for which a constant bit is worth nothing.
+
+    B <- sign(2 eta F + (S - s) H),    s = mean(S)
+    H <- sign(2 eta G + (S - s)' B)
+    """
+
+    def __call__(self, batch: CodeBatch) -> tuple[Tensor, Tensor]:
+        S, s, eta = batch.S, batch.S.mean(), batch.eta
+        B = sign_or_keep(2 * eta * batch.F + S @ batch.H - s * batch.H.sum(0), batch.B)
+        H = sign_or_keep(2 * eta * batch.G + S.T @ B - s * B.sum(0), batch.H)
+        return B, H
+
+
+@dataclass(frozen=True)
+class Gram:
+    """Bits that share the work: inner products of codes follow the standardised similarity T.
+
+    T = r (S - s) / sqrt(s (1 - s)),    s = mean(S)
+    J = ||B H' - M T||^2 - 2 eta trace(B'F) - 2 eta trace(H'G)
+
+    With Q = M T H + eta F and C = H'H, and then with Q = M T'B + eta G and C = B'B for H, every bit in turn takes
+    its exact minimiser, so J never rises:
+
+    b_m <- sign(Q_m - sum over l != m of C_ml b_l)
+
+    A batch whose pairs are all similar, or all dissimilar, leaves the codes as they are. Bits cannot be updated at
+    once (that oscillates into two codes), so a GPU has 2 M short steps to go through.
+    """
+
+    r: float | None = None  # standard deviation of the wished inner products over M; None: `target_deviation`
+
+    def __post_init__(self) -> None:
+        if self.r is not None and not 0 < self.r <= 1:
+            raise UsageError(f"r={self.r} is outside 0..1", next_step="leave it out: it follows from the bits")
+
+    def __call__(self, batch: CodeBatch) -> tuple[Tensor, Tensor]:
+        B, H, S, eta = batch.B, batch.H, batch.S, batch.eta
+        M, s = B.shape[1], float(S.mean())
+        if not 0 < s < 1:
+            return B, H
+        scale = M * (self.r or target_deviation(M)) / math.sqrt(s * (1 - s))
+        B = sweep(B, H, scale * (S @ H - s * H.sum(0)) + eta * batch.F)
+        H = sweep(H, B, scale * (S.T @ B - s * B.sum(0)) + eta * batch.G)
+        return B, H
+
+
+def target_deviation(bits: int) -> float:
+    """r = max(0.3, 1.5 / sqrt(M)): random codes have 1 / sqrt(M), and below it the penalty of J wins over T.
+
+    >>> target_deviation(16), target_deviation(64)
+    (0.375, 0.3)
+    """
+    return max(0.3, 1.5 / math.sqrt(bits))
+
+
+def sweep(B: Tensor, H: Tensor, Q: Tensor) -> Tensor:
+    """B after one pass over its bits, each set to the exact minimiser of J while the others stand still."""
+    C = (H.T @ H).fill_diagonal_(0)
+    bits = B.T.clone(memory_format=torch.contiguous_format)  # (M, n): the values of one bit lie together
+    for m, Q_m in enumerate(Q.T.contiguous()):
+        bits[m] = sign_or_keep(torch.addmv(Q_m, bits.T, C[m], alpha=-1), bits[m])
+    return bits.T.contiguous()
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Fixed targets: a random projection of the centred labels, cut at the median of every bit.
+
+    B = H = sign(x - median(x)),    x = (L - mean(L)) W,    W normal, L the labels
+
+    `start_all` sets them; a batch leaves them as they are.
+    """
+
+    def __call__(self, batch: CodeBatch) -> tuple[Tensor, Tensor]:
+        return batch.B, batch.H
+
+
+@dataclass(frozen=True)
+class Spectral:
+    """The relaxed problem "trace with decorrelated bits" solved exactly, turned towards the networks and rounded.
+
+    P = U diag(sqrt(max(w, 0))), the M largest eigenpairs (w, U) of the double-centred S; ||P|| = sqrt(n M)
+    R = argmin over orthogonal R of ||P R - (F + G) / 2|| = U V',    U diag V' = svd of P'(F + G) / 2
+    Z = P R
+    B <- sign(Z + eta F)
+    H <- sign(Z + eta G)
+
+    The old codes are read where a value is exactly zero only: the alternation runs through F and G. P follows from
+    the labels alone, so S may be a `SetSimilarity` whose `spectrum` was computed beforehand (see `ahead`). A batch
+    whose pairs are all similar, or all dissimilar, leaves the codes as they are.
+    """
+
+    def __call__(self, batch: CodeBatch) -> tuple[Tensor, Tensor]:
+        F, G, eta = batch.F, batch.G, batch.eta
+        S = batch.S if isinstance(batch.S, SetSimilarity) else by_row(batch.S)
+        P = S.embedding(F.shape[1]).to(F)
+        if not P.shape[1]:
+            return batch.B, batch.H
+        Z = P @ rotation(P, (F + G) / 2)
+        return sign_or_keep(Z + eta * F, batch.B), sign_or_keep(Z + eta * G, batch.H)
+
+
+def rotation(P: Tensor, towards: Tensor) -> Tensor:
+    """R, (k, M) with orthonormal rows, that brings P R, P being (n, k), nearest to values of (n, M)."""
+    A = P.T @ towards
+    if A.is_cuda:
+        return polar_factor(A)  # a GPU's svd is slower, may fail to converge, and makes the CPU wait for it
+    U, _, V = decompose(lambda matrix: torch.linalg.svd(matrix, full_matrices=False), A)
+    return U @ V
+
+
+def polar_factor(A: Tensor) -> Tensor:
+    """U V' of the svd U diag V' of A, (k, M), by products alone: odd polynomials that drive singular values to 1.
+
+    The first steep ones lift what is above 1e-7 of the norm to between 0.7 and 1.21; the last ones converge.
+
+    >>> polar_factor(torch.tensor([[0.0, 300.0], [-0.01, 0.0]])).round(decimals=5).tolist()
+    [[0.0, 1.0], [-1.0, 0.0]]
+    """
+    X: Tensor = A / A.norm().clamp(min=torch.finfo(A.dtype).tiny)
+    for a, b, c in [(3.4, -4.6, 1.95)] * 13 + [(1.875, -1.25, 0.375)] * 4:
+        G = X @ X.T
+        X = torch.addmm(X, torch.addmm(G, G, G, beta=b, alpha=c), X, beta=a)  # a X + b X X'X + c X X'X X'X
+    return X

@@ -1,0 +1,80 @@
+"""A torch network behind the contract of a backbone: arrays go in, arrays come out, nothing is learned."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from deepbinaries.errors import UsageError
+from deepbinaries.vision.backbones import WeightsCard
+
+
+class TorchBackbone:
+    """`network(pixels)` gives vectors, `to_maps(pixels)` maps; both prepare the pixels (n, 3, h, w) themselves.
+
+    On a GPU maps are computed in float16, which changes features by about as much as storing them in float16 does.
+    Vectors, and everything on a CPU, are computed in float32.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        network: nn.Module,
+        *,
+        to_maps: Callable[[Tensor], Tensor] | None,  # None: no maps
+        width: int,
+        stride: int,
+        crop_side: int,
+        card: WeightsCard,
+        device: str,
+    ):
+        self.name = name
+        self.width = width
+        self.stride = stride
+        self.crop_side = crop_side
+        self.card = card
+        self._device = find_device(device)
+        # Twice as fast on a CPU as torch's usual order of the axes. Stubs know only the shorter call.
+        self._network = network.eval().to(self._device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._to_maps = to_maps
+
+    def maps(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Feature maps of pictures (n, h, w, 3): (n, width, h / stride, w / stride)."""
+        return np.ascontiguousarray(self.tensor_maps(pixels).float().cpu().numpy())
+
+    def tensor_maps(self, pixels: NDArray[np.uint8]) -> Tensor:
+        """The maps where they were computed: a thousand of them would take longer to leave a GPU than to make."""
+        if self._to_maps is None:
+            raise UsageError(f"{self.name} has no maps, only vectors", next_step="use mode=crop")
+        with torch.inference_mode(), self._half():
+            return self._run(self._to_maps, pixels)
+
+    def vectors(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """One feature vector a picture of (n, s, s, 3): (n, width)."""
+        with torch.inference_mode():
+            return self._run(self._network, pixels).float().cpu().numpy()
+
+    def _run(self, network: Callable[[Tensor], Tensor], pixels: NDArray[np.uint8]) -> Tensor:
+        tensor = torch.from_numpy(np.ascontiguousarray(pixels)).to(self._device).permute(0, 3, 1, 2)
+        # One by one on a CPU: batches outgrow its caches, and so a picture's features never depend on its neighbours.
+        at_once = 1 if self._device.type == "cpu" else max(len(tensor), 1)
+        starts = range(0, max(len(tensor), 1), at_once)
+        return torch.cat([network(tensor[start : start + at_once]) for start in starts])
+
+    def _half(self) -> AbstractContextManager[object]:
+        on_gpu = self._device.type == "cuda"
+        return torch.autocast("cuda", dtype=torch.float16) if on_gpu else nullcontext()
+
+
+def find_device(name: str) -> torch.device:
+    """The device of that name, if this machine has it."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UsageError(f"no device is called {name!r}", next_step="give cpu, cuda or cuda:0") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError("torch finds no GPU here", next_step="give device=cpu")
+    return device

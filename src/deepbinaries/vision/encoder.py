@@ -1,0 +1,191 @@
+"""From a picture to the features of its regions: proposals, the paper's choice among them, one vector a region.
+
+Two ways to a region's vector: `roi` runs the backbone once over the whole picture and reads the regions off its map;
+`crop`, the paper's, cuts each region out and runs the backbone on it. Their features differ: train and search with
+the same one.
+"""
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from deepbinaries.errors import UsageError
+from deepbinaries.vision.backbones import WeightsCard, make_backbone
+from deepbinaries.vision.proposers import make_proposer
+from deepbinaries.vision.regions import Regions, choose_regions, positions
+from deepbinaries.vision.roi_align import roi_features
+
+FORMAT = 1  # of the features; it rises when the same pictures and settings give others
+MODES = ("roi", "crop")
+MULTIPLE = 32  # the stride of the default backbone
+MAX_SIDE = 2048
+AT_ONCE = 64  # pictures; their maps at 448 pixels take 64 MB
+
+
+@dataclass(frozen=True)
+class VisionSettings:
+    """How pictures become features."""
+
+    backbone: str = "efficientnet-lite0"
+    mode: str = "roi"  # or "crop", the paper's
+    proposer: str = "grid"
+    keep: int = 20  # K, regions beside the whole picture
+    side: int = 448  # pixels; pictures are stretched to a square of it for the map
+    l2_normalise: bool = False  # features of a region to length 1; the paper leaves them as they are
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise UsageError(f"mode={self.mode!r} is neither roi nor crop", next_step="roi is the faster one")
+        if self.side % MULTIPLE or not MULTIPLE <= self.side <= MAX_SIDE:
+            raise UsageError(
+                f"side={self.side} is no multiple of {MULTIPLE} up to {MAX_SIDE}", next_step="448 is a good start"
+            )
+        if self.keep < 1:
+            raise UsageError(f"keep={self.keep} leaves no region", next_step="the paper keeps 20")
+
+
+class RegionEncoder:
+    """A backbone and a proposer, ready for pictures. Several threads may use one."""
+
+    def __init__(
+        self,
+        settings: VisionSettings,
+        *,
+        backbone_weights: str | Path | None = None,
+        proposer_path: str | Path | None = None,
+        device: str = "cpu",
+    ):
+        self.settings = settings
+        self._backbone = make_backbone(settings.backbone, weights=backbone_weights, device=device)
+        self._proposer = make_proposer(settings.proposer, proposer_path)
+        if settings.mode == "roi" and not self._backbone.stride:
+            raise UsageError(f"{self._backbone.name} has no maps, only vectors", next_step="use mode=crop")
+
+    @property
+    def width(self) -> int:
+        """d: features of a region, its position not counted."""
+        return self._backbone.width
+
+    @property
+    def card(self) -> WeightsCard:
+        """Which weights the backbone runs, and under which terms."""
+        return self._backbone.card
+
+    @property
+    def at_least(self) -> int | None:
+        """The pixels that a picture's sides should have; a larger JPEG may be decoded to fewer. None: all it has."""
+        return 2 * self.settings.side if self.settings.mode == "roi" else None
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything that decides about the features, as JSON can hold it. The device is no part of it."""
+        return {
+            "format": FORMAT,
+            **asdict(self.settings),
+            "backbone": self._backbone.name,  # without the folder of a file
+            "weights_sha256": self.card.sha256,
+            "preprocessing": self.card.preprocessing,
+            "proposer_digest": self._proposer.digest,
+        }
+
+    def encode(self, pictures: Sequence[Image.Image], ids: Sequence[str] = ()) -> NDArray[np.float16]:
+        """Region features of RGB pictures: (n, keep + 1, width + 4), the most attractive first, the whole one last.
+
+        A row is the region's features, then the height, width and centre of its box in shares of the picture. `ids`
+        are for a proposer that knows pictures by name. A feature that float16 cannot hold comes as infinity.
+        """
+        if ids and len(ids) != len(pictures):
+            raise UsageError(f"{len(ids)} ids do not go with {len(pictures)} pictures", next_step="give one a picture")
+        for picture in pictures:
+            if picture.mode != "RGB":
+                raise UsageError(f"a picture is {picture.mode}, not RGB", next_step="open it with read_picture")
+        encoded = np.empty((len(pictures), self.settings.keep + 1, self.width + 4), dtype=np.float16)
+        with ThreadPoolExecutor() as threads, np.errstate(over="ignore"):
+            for start in range(0, len(pictures), AT_ONCE):
+                some = slice(start, start + AT_ONCE)
+                chosen, features = self._look(pictures[some], ids[some], threads)
+                if self.settings.l2_normalise:
+                    features /= np.maximum(np.linalg.norm(features, axis=2, keepdims=True), 1e-12)
+                encoded[some, :, : self.width] = features
+                encoded[some, :, self.width :] = [positions(regions.boxes) for regions in chosen]
+        return encoded
+
+    def regions(self, picture: Image.Image, id: str = "") -> Regions:  # noqa: A002
+        """Where a picture is looked at."""
+        energy = _energy(self._maps([stretched(picture, self.settings.side)]))[0] if self._backbone.stride else None
+        return self._choose(picture, energy, id)
+
+    def _look(
+        self, pictures: Sequence[Image.Image], ids: Sequence[str], threads: ThreadPoolExecutor
+    ) -> tuple[list[Regions], NDArray[np.float32]]:
+        """Regions of some pictures and their features, (n, keep + 1, width)."""
+        named = ids or [""] * len(pictures)
+        if not self._backbone.stride:
+            chosen = list(threads.map(self._choose, pictures, [None] * len(pictures), named))
+            return chosen, self._of_crops(pictures, chosen, threads)
+        maps = self._maps(list(threads.map(partial(stretched, side=self.settings.side), pictures)))
+        chosen = list(threads.map(self._choose, pictures, _energy(maps), named))
+        if self.settings.mode == "crop":
+            return chosen, self._of_crops(pictures, chosen, threads)
+        return chosen, _of_maps(maps, np.stack([regions.boxes for regions in chosen]))
+
+    def _choose(self, picture: Image.Image, energy: NDArray[np.float32] | None, id: str) -> Regions:  # noqa: A002
+        proposals = self._proposer.propose(picture, energy, id=id)
+        return choose_regions(proposals, picture.size, keep=self.settings.keep, proposer=self._proposer.name)
+
+    def _maps(self, pixels: list[NDArray[np.uint8]]) -> Any:
+        """Maps as an array, or as a tensor from a backbone that can leave them where they are."""
+        make = getattr(self._backbone, "tensor_maps", self._backbone.maps)
+        return make(np.stack(pixels))
+
+    def _of_crops(
+        self, pictures: Sequence[Image.Image], chosen: list[Regions], threads: ThreadPoolExecutor
+    ) -> NDArray[np.float32]:
+        """One vector a region, (n, keep + 1, width); a picture at a time, since each is many crops."""
+        vectors = []
+        for picture, regions in zip(pictures, chosen, strict=True):
+            crops = threads.map(partial(crop, picture, side=self._backbone.crop_side), regions.boxes)
+            vectors.append(self._backbone.vectors(np.stack(list(crops))))
+        return np.stack(vectors)
+
+
+def stretched(picture: Image.Image, side: int) -> NDArray[np.uint8]:
+    """The pixels of a picture made square, (side, side, 3), whatever its shape was."""
+    return np.asarray(picture.resize((side, side), Image.Resampling.BICUBIC))
+
+
+def crop(picture: Image.Image, box: NDArray[np.floating], side: int) -> NDArray[np.uint8]:
+    """The pixels of a box given in shares, warped to a square: (side, side, 3)."""
+    x0, y0, x1, y1 = np.multiply(box, picture.size * 2).tolist()
+    # Outwards to whole pixels, so that none is left without any. Cut first: resizing alone looks beyond the box.
+    region = picture.crop((math.floor(x0), math.floor(y0), math.ceil(x1), math.ceil(y1)))
+    return stretched(region, side)
+
+
+def _energy(maps: Any) -> NDArray[np.float32]:
+    """How strongly each cell of maps (n, d, h, w) answers, (n, h, w): the mean square of its features."""
+    if isinstance(maps, np.ndarray):
+        return np.asarray(np.square(maps).mean(axis=1))
+    energy: NDArray[np.float32] = maps.float().square().mean(1).cpu().numpy()
+    return energy
+
+
+def _of_maps(maps: Any, boxes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Features of boxes (n, k, 4) on maps (n, d, h, w): (n, k, d). The last box is the picture: the mean of its map."""
+    if isinstance(maps, np.ndarray):
+        features = roi_features(maps, boxes)
+        features[:, -1] = maps.mean(axis=(2, 3))
+        return features
+    import torch
+
+    pooled = roi_features(maps, torch.from_numpy(boxes))
+    pooled[:, -1] = maps.mean((2, 3))
+    return pooled.float().cpu().numpy()

@@ -1,0 +1,38 @@
+"""Small generated pairs whose features and words tell their labels, so that a method can learn something in seconds."""
+
+import numpy as np
+import pytest
+
+from deepbinaries.datasets import Labels
+from deepbinaries.features.inputs import Images, Pairs, Texts
+
+N_LABELS, WIDTH, REGIONS, LENGTH = 10, 24, 4, 6
+
+
+def make_pairs(n: int, seed: int) -> Pairs:
+    rng = np.random.default_rng(seed)
+    has = rng.random((n, N_LABELS)) < 0.06
+    has[np.arange(n), rng.integers(0, N_LABELS, n)] = True
+    mixing = np.random.default_rng(0).normal(size=(N_LABELS, WIDTH))
+    regions = rng.normal(0, 0.3, (n, REGIONS + 1, WIDTH + 4))
+    regions[:, -1, :WIDTH] += has @ mixing
+    for row in range(n):  # each region shows one of the labels
+        shown = rng.choice(np.flatnonzero(has[row]), REGIONS)
+        regions[row, :-1, :WIDTH] += mixing[shown]
+    tokens = np.zeros((n, LENGTH), dtype=np.int32)
+    for row in range(n):
+        words = 3 + np.flatnonzero(has[row])[: LENGTH - 1]
+        tokens[row, : len(words)] = words
+        tokens[row, len(words)] = 2
+    return Pairs(Images(regions.astype(np.float16)), Texts(tokens, 3 + N_LABELS), Labels.from_matrix(has))
+
+
+@pytest.fixture(scope="session")
+def pairs() -> Pairs:
+    return make_pairs(240, seed=1)
+
+
+@pytest.fixture(scope="session")
+def others() -> Pairs:
+    """Pairs that are not learnt from."""
+    return make_pairs(80, seed=2)

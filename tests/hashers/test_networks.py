@@ -1,0 +1,80 @@
+import pytest
+import torch
+
+from deepbinaries.errors import UsageError
+from deepbinaries.hashers.heads import NetworkSettings
+from deepbinaries.hashers.image_networks import IMAGE_NETWORKS, RegionLSTM, RegionMax, WholePicture
+from deepbinaries.hashers.text_networks import TEXT_NETWORKS, BagOfWords, TextCNN
+
+SMALL = NetworkSettings(bits=6, hidden=10, fc=12, embed=8, maps=5)
+
+
+def size(network: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def test_the_papers_image_network_has_the_papers_parameters():
+    # Two biases a gate, as torch counts: level 1, level 2, fc 1, fc 2.
+    network = RegionLSTM(4096, NetworkSettings(bits=64))
+    assert size(network) == 20_996_096 + 8_396_800 + 1_049_600 + 1025 * 64
+
+
+def test_the_papers_sentence_feature_has_384_numbers():
+    network = TextCNN(100, NetworkSettings())
+    assert network.pooled(torch.zeros(2, 12, dtype=torch.int32)).shape == (2, 384)
+
+
+@pytest.mark.parametrize("name", IMAGE_NETWORKS)
+def test_every_image_network_gives_one_value_a_bit(name):
+    network = IMAGE_NETWORKS[name](16, SMALL)
+    assert network(torch.randn(3, 5, 20)).shape == (3, 6)
+
+
+@pytest.mark.parametrize("name", TEXT_NETWORKS)
+@pytest.mark.parametrize("length", [2, 12])
+def test_every_text_network_gives_one_value_a_bit_also_for_short_sentences(name, length):
+    network = TEXT_NETWORKS[name](9, SMALL)
+    assert network(torch.ones(3, length, dtype=torch.int32)).shape == (3, 6)
+
+
+def test_forget_gates_start_open():
+    bias = RegionLSTM(16, SMALL).lstm.bias_ih_l1
+    assert bias[10:20].tolist() == [1.0] * 10
+
+
+def test_the_whole_picture_network_sees_the_last_region_without_its_position():
+    network = WholePicture(16, SMALL).eval()
+    regions = torch.randn(2, 5, 20)
+    changed = regions.clone()
+    changed[:, :-1] = 0
+    changed[:, -1, 16:] = 9
+    assert torch.equal(network(regions), network(changed))
+
+
+def test_the_order_of_regions_matters_to_the_lstm_and_not_to_the_maximum():
+    regions = torch.randn(2, 5, 20)
+    turned = torch.cat([regions[:, :-1].flip(1), regions[:, -1:]], dim=1)
+    lstm, maximum = RegionLSTM(16, SMALL).eval(), RegionMax(16, SMALL).eval()
+    assert not torch.allclose(lstm(regions), lstm(turned))
+    assert torch.allclose(maximum(regions), maximum(turned), atol=1e-6)
+
+
+def test_padding_says_nothing_to_a_bag_of_words():
+    network = BagOfWords(9, SMALL).eval()
+    short, padded = torch.tensor([[3, 4]]), torch.tensor([[3, 4, 0, 0, 0]])
+    assert torch.equal(network(short), network(padded))
+
+
+def test_a_paddings_embedding_is_zero_and_stays_zero():
+    network = TextCNN(9, SMALL)
+    network(torch.tensor([[3, 0, 0]])).sum().backward()
+    assert network.words.weight[0].abs().sum() == 0
+    assert network.words.weight.grad[0].abs().sum() == 0
+
+
+@pytest.mark.parametrize(
+    "nonsense", [{"bits": 0}, {"bits": 1025}, {"hidden": 0}, {"dropout": 1.0}, {"activation": "tanh"}]
+)
+def test_nonsense_sizes_are_refused_where_they_are_written(nonsense):
+    with pytest.raises(UsageError):
+        NetworkSettings(**nonsense)

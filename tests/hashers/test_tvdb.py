@@ -1,0 +1,212 @@
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from deepbinaries.codes import Codes
+from deepbinaries.datasets import Labels
+from deepbinaries.errors import DataError, UsageError
+from deepbinaries.evaluation import evaluate
+from deepbinaries.features.inputs import Images, Pairs
+from deepbinaries.hashers import check_hasher
+from deepbinaries.hashers.code_learning import ROUTINES
+from deepbinaries.hashers.training import TrainingSettings, learning_rate
+from deepbinaries.hashers.tvdb import PRESETS, TVDB, TVDBSettings
+
+SMALL = TVDBSettings(
+    bits=16, hidden=24, fc=32, embed=16, maps=16, widths=(1, 2), image="max", epochs=12, batch=60, schedule="one-cycle"
+)
+
+
+def small(**settings) -> TVDB:
+    return TVDB(replace(SMALL, **settings), device="cpu")
+
+
+def score(hasher: TVDB, pairs: Pairs, others: Pairs, direction: str = "image_to_text"):
+    sides = (others.images, pairs.texts) if direction == "image_to_text" else (others.texts, pairs.images)
+    queries, gallery = (Codes.from_values(hasher.encode(side)) for side in sides)
+    return evaluate(queries, gallery, query_labels=others.labels, gallery_labels=pairs.labels, direction=direction)
+
+
+def test_tvdb_keeps_the_contract_of_a_hasher(pairs, tmp_path):
+    check_hasher(lambda: small(epochs=2), pairs, tmp_path)
+
+
+@pytest.mark.parametrize("direction", ["image_to_text", "text_to_image"])
+def test_it_learns_what_it_has_not_seen(pairs, others, direction):
+    report = score(small(epochs=30, learning_rate=3e-3).fit(pairs), pairs, others, direction)
+    assert report.mean > report.chance + 0.2
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_trains(preset, pairs, others):
+    hasher = TVDB.preset(preset, device="cpu", bits=8, hidden=16, fc=16, embed=8, maps=8, epochs=2, batch=60)
+    assert np.isfinite(hasher.fit(pairs).encode(others.images)).all()
+
+
+@pytest.mark.parametrize("update", ["printed", "centred", "gram", "projection", "spectral"])
+@pytest.mark.parametrize("routine", ROUTINES)
+def test_every_update_runs_in_every_routine(update, routine, pairs):
+    entries = []
+    small(update=update, routine=routine, epochs=5, image="whole").fit(pairs, log=entries.append)
+    assert [entry["epoch"] for entry in entries] == [1, 2, 3, 4, 5]
+    assert all(np.isfinite(entry["loss"]) for entry in entries)
+
+
+def test_the_printed_update_collapses_on_overlapping_labels_and_says_so(pairs):
+    entries = []
+    small(update="printed", eta=1e-4, epochs=12).fit(pairs, log=entries.append)
+    assert "warning" in entries[-1]
+    assert entries[-1]["codes_distinct_codes"] < 5
+
+
+def test_the_default_update_does_not_collapse(pairs):
+    entries = []
+    small().fit(pairs, log=entries.append)
+    assert not any("warning" in entry for entry in entries)
+
+
+def test_a_killed_run_resumes_to_the_identical_model(pairs, tmp_path):
+    whole = small(epochs=6, dropout=0.2).fit(pairs)
+
+    class KilledError(Exception):
+        pass
+
+    def kill(entry):
+        if entry["epoch"] == 4:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        small(epochs=6, dropout=0.2).fit(pairs, checkpoints=tmp_path, log=kill)
+    entries = []
+    resumed = small(epochs=6, dropout=0.2).fit(pairs, checkpoints=tmp_path, log=entries.append)
+    assert [entry["epoch"] for entry in entries] == [4, 5, 6]
+    assert np.array_equal(whole.encode(pairs.images), resumed.encode(pairs.images))
+    assert np.array_equal(whole.encode(pairs.texts), resumed.encode(pairs.texts))
+
+
+def test_a_checkpoint_of_other_settings_is_refused(pairs, tmp_path):
+    small(epochs=1).fit(pairs, checkpoints=tmp_path)
+    with pytest.raises(DataError, match="other settings"):
+        small(epochs=1, eta=0.5).fit(pairs, checkpoints=tmp_path)
+
+
+def test_a_broken_checkpoint_is_refused_by_name(pairs, tmp_path):
+    small(epochs=1).fit(pairs, checkpoints=tmp_path)
+    content = (tmp_path / "checkpoint.safetensors").read_bytes()
+    (tmp_path / "checkpoint.safetensors").write_bytes(content[: len(content) // 2])
+    with pytest.raises(DataError, match="checkpoint.safetensors is not a whole checkpoint"):
+        small(epochs=1).fit(pairs, checkpoints=tmp_path)
+
+
+def test_a_full_disk_at_a_checkpoint_is_one_clear_line(pairs, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(Exception, match="cannot be written .No space left on device"):
+        small(epochs=1).fit(pairs, checkpoints=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_validation_is_scored_after_every_epoch_and_stops_by_patience(pairs, others):
+    entries = []
+    small(epochs=40, patience=2, learning_rate=0.01, schedule="constant").fit(
+        pairs, validation=others, log=entries.append
+    )
+    scores = [(e["validation_image_to_text"] + e["validation_text_to_image"]) / 2 for e in entries]
+    assert len(entries) < 40
+    assert max(scores) == scores[-3]
+
+
+def test_with_patience_the_best_networks_stay(pairs, others):
+    entries = []
+    hasher = small(epochs=40, patience=2, learning_rate=0.01, schedule="constant")
+    hasher.fit(pairs, validation=others, log=entries.append)
+    best = max(entries, key=lambda e: e["validation_image_to_text"] + e["validation_text_to_image"])
+    assert score(hasher, pairs, others).mean == pytest.approx(best["validation_image_to_text"], abs=1e-4)
+
+
+def test_fixed_batches_are_the_same_in_every_epoch_and_random_ones_are_not():
+    from deepbinaries.hashers.training import _batches
+
+    settings = TrainingSettings(batch=4)
+    first, again, next_one = (torch.cat(list(_batches(20, settings, epoch))).tolist() for epoch in (0, 0, 1))
+    assert first == again != next_one
+
+
+def test_the_learning_rate_rises_and_falls_in_one_cycle():
+    settings = TrainingSettings(schedule="one-cycle", learning_rate=1.0)
+    rates = [learning_rate(settings, step, 200) for step in range(200)]
+    assert rates.index(max(rates)) in (19, 20)
+    assert rates[-1] < 0.01
+
+
+def test_a_flipped_byte_in_a_saved_model_is_noticed(pairs, tmp_path):
+    small(epochs=1).fit(pairs).save(tmp_path)
+    content = bytearray((tmp_path / "hasher.safetensors").read_bytes())
+    content[-7] ^= 1
+    (tmp_path / "hasher.safetensors").write_bytes(content)
+    with pytest.raises(DataError, match="digest"):
+        TVDB.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"format": "other"}, {"version": 2}, {"width": 7}, {"settings": {"bits": 0}}, {"n_words": "x"}]
+)
+def test_a_model_description_that_is_not_ours_is_refused(pairs, tmp_path, change):
+    small(epochs=1).fit(pairs).save(tmp_path)
+    facts = json.loads((tmp_path / "hasher.json").read_text())
+    (tmp_path / "hasher.json").write_text(json.dumps(facts | change))
+    with pytest.raises(DataError, match="no whole TVDB"):
+        TVDB.load(tmp_path)
+
+
+def test_features_with_a_nan_are_refused_by_row(pairs):
+    regions = np.array(pairs.images.regions)
+    regions[7, 2, 3] = np.nan
+    with pytest.raises(DataError, match="row 7 of the picture features"):
+        small().fit(Pairs(Images(regions), pairs.texts, pairs.labels))
+
+
+def test_a_training_set_of_one_label_is_refused(pairs):
+    one = Labels.from_names([["dog"]] * len(pairs))
+    with pytest.raises(DataError, match="at least two labels"):
+        small().fit(Pairs(pairs.images, pairs.texts, one))
+
+
+def test_unknown_tokens_are_refused(pairs):
+    hasher = small(epochs=1).fit(pairs)
+    from deepbinaries.features.inputs import Texts
+
+    with pytest.raises(DataError, match="vocabulary"):
+        hasher.encode(Texts(np.full((1, 6), 99, dtype=np.int32), 100))
+
+
+@pytest.mark.parametrize(
+    "nonsense", [{"update": "magic"}, {"image": "eye"}, {"routine": "x"}, {"epochs": 0}, {"bits": 0}]
+)
+def test_nonsense_settings_are_refused_where_they_are_written(nonsense):
+    with pytest.raises(UsageError):
+        TVDBSettings(**nonsense)
+
+
+def test_an_unknown_setting_of_a_preset_is_answered_with_the_known_ones():
+    with pytest.raises(UsageError, match="did you mean 'epochs'"):
+        TVDB.preset("tvdb", epoch=3)
+
+
+def test_the_same_seed_gives_the_same_bits_in_another_process(pairs, tmp_path):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import numpy as np;"
+        "from conftest import make_pairs; from test_tvdb import small; pairs = make_pairs(240, seed=1);"
+        "np.save(sys.argv[2], small(epochs=2).fit(pairs).encode(pairs.images))"
+    )
+    here = str(tmp_path / "values.npy")
+    folder = str(__import__("pathlib").Path(__file__).parent)
+    subprocess.run([sys.executable, "-c", code, folder, here], check=True, capture_output=True)
+    assert np.array_equal(np.load(here), small(epochs=2).fit(pairs).encode(pairs.images))

@@ -1,0 +1,157 @@
+"""An encoder of the user's own: run as it is, prepared as the file beside it says, refused without one."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from onnx_encoders import INT64, mean_colours, mean_colours_of_bytes, small_maps
+from tiny_onnx import constant_network
+
+from deepbinaries.errors import DataError, UsageError
+from deepbinaries.vision.backbones import make_backbone
+
+STATED = {"side": 4, "layout": "NCHW", "mean": [0, 0.5, 0], "std": [1, 0.5, 2], "licence": "MIT"}
+
+
+@pytest.fixture
+def encoder(tmp_path):
+    """Writes an encoder and what is stated beside it, and opens it."""
+
+    def write(content: bytes, **changes):
+        (tmp_path / "mine.onnx").write_bytes(content)
+        (tmp_path / "mine.onnx.json").write_text(json.dumps({**STATED, **changes}))
+        return make_backbone(f"onnx:{tmp_path / 'mine.onnx'}")
+
+    return write
+
+
+def coloured(*pixels: tuple[int, int, int], side: int = 4) -> np.ndarray:
+    return np.array([np.full((side, side, 3), pixel) for pixel in pixels], dtype=np.uint8)
+
+
+def test_pixels_are_prepared_as_stated(encoder):
+    # (1 - 0) / 1, (0 - .5) / .5, (1 - 0) / 2
+    assert_allclose(encoder(mean_colours()).vectors(coloured((255, 0, 255))), [[1, -1, 0.5]], atol=1e-6)
+
+
+def test_an_encoder_of_bytes_prepares_them_itself(encoder):
+    backbone = encoder(mean_colours_of_bytes(), layout="NHWC", mean=None, std=None)
+    assert_allclose(backbone.vectors(coloured((7, 8, 9), (1, 2, 3))), [[7, 8, 9], [1, 2, 3]])
+    assert backbone.card.preprocessing == "RGB bytes"
+
+
+def test_an_encoder_of_one_picture_at_a_time_is_given_one_at_a_time(encoder):
+    backbone = encoder(mean_colours((1, 3, 4, 4)), mean=[0, 0, 0], std=[1, 1, 1])
+    assert_allclose(backbone.vectors(coloured((255, 0, 0), (0, 255, 0))), [[1, 0, 0], [0, 1, 0]])
+
+
+def test_an_output_of_four_axes_is_a_map_and_its_mean_the_vector(encoder):
+    backbone = encoder(small_maps(), mean=[0, 0, 0], std=[1, 1, 1])
+    pixels = coloured((0, 0, 0))
+    pixels[0, :2, :2] = 255
+    assert (backbone.stride, backbone.width) == (2, 3)
+    assert backbone.maps(pixels)[0, 0].tolist() == [[1, 0], [0, 0]]
+    assert backbone.vectors(pixels).tolist() == [[0.25, 0.25, 0.25]]
+
+
+def test_an_output_of_two_axes_has_no_maps(encoder):
+    backbone = encoder(mean_colours())
+    assert backbone.stride == 0
+    with pytest.raises(UsageError, match="has no maps, only vectors; use mode=crop"):
+        backbone.maps(coloured((0, 0, 0)))
+
+
+def test_it_says_what_it_is(encoder):
+    backbone = encoder(mean_colours())
+    assert backbone.name == "onnx:mine.onnx"
+    assert (backbone.crop_side, backbone.card.licence, backbone.card.source) == (4, "MIT", "mine.onnx")
+    assert backbone.card.sha256 == hashlib.sha256(mean_colours()).hexdigest()
+
+
+def test_an_encoder_without_a_stated_preparation_is_refused(tmp_path):
+    (tmp_path / "mine.onnx").write_bytes(mean_colours())
+    with pytest.raises(DataError, match="mine.onnx.json does not exist, and without it nobody knows"):
+        make_backbone(f"onnx:{tmp_path / 'mine.onnx'}")
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_every_part_of_the_preparation_must_be_stated(tmp_path, name):
+    (tmp_path / "mine.onnx").write_bytes(mean_colours())
+    stated = {key: value for key, value in STATED.items() if key != name}
+    (tmp_path / "mine.onnx.json").write_text(json.dumps(stated))
+    with pytest.raises(DataError, match=f"mine.onnx.json does not state '{name}'"):
+        make_backbone(f"onnx:{tmp_path / 'mine.onnx'}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"side": 0}, "side is 0"),
+        ({"side": True}, "side is True"),
+        ({"layout": "CHW"}, "layout is 'CHW'"),
+        ({"licence": ""}, "licence is no text"),
+        ({"mean": [0, 0]}, r"mean is \[0, 0\]"),
+        ({"mean": "grey"}, "mean is 'grey'"),
+        ({"mean": [123.7, 116.3, 103.5]}, "for pixels from 0 to 1: divide by 255"),
+        ({"mean": [float("nan"), 0, 0]}, "mean is"),
+        ({"std": [1, 0, 1]}, "std is .* numbers above 0"),
+        ({"std": None}, "only one of mean and std is null"),
+        ({"mean": None, "std": None}, "does not go with the mean and std"),
+        ({"layout": "NHWC"}, "which is not NHWC in RGB"),
+    ],
+)
+def test_a_preparation_that_cannot_be_is_refused(encoder, changes, problem):
+    with pytest.raises(DataError, match=problem):
+        encoder(mean_colours(), **changes)
+
+
+def test_a_preparation_that_is_no_object_is_refused(tmp_path):
+    (tmp_path / "mine.onnx").write_bytes(mean_colours())
+    (tmp_path / "mine.onnx.json").write_text("[224]")
+    with pytest.raises(DataError, match="holds no JSON object"):
+        make_backbone(f"onnx:{tmp_path / 'mine.onnx'}")
+
+
+@pytest.mark.parametrize("content", [b"", b"not a network", mean_colours()[:-9]])
+def test_a_file_that_is_no_network_is_refused_by_name(encoder, content):
+    with pytest.raises(DataError, match="mine.onnx is no ONNX file"):
+        encoder(content)
+
+
+def test_an_absent_file_is_refused_by_name(tmp_path):
+    with pytest.raises(DataError, match="absent.onnx does not exist"):
+        make_backbone(f"onnx:{tmp_path / 'absent.onnx'}")
+
+
+def test_an_encoder_without_the_axes_of_pictures_is_refused(encoder):
+    with pytest.raises(DataError, match="does not take pictures alone"):
+        encoder(mean_colours(("n", 3, "w")))
+
+
+def test_an_encoder_of_other_numbers_is_refused(encoder):
+    with pytest.raises(DataError, match=r"takes tensor\(int64\); export an encoder of bytes or floats"):
+        encoder(mean_colours_of_bytes(INT64), layout="NHWC")
+
+
+def test_an_answer_that_is_neither_vector_nor_map_is_refused(encoder):
+    with pytest.raises(DataError, match=r"gives \(1, 5, 6\), neither a vector nor a map a picture"):
+        encoder(constant_network((1, 3, 4, 4), np.zeros((1, 5, 6), np.float32)))
+
+
+def test_pictures_of_a_side_that_it_does_not_take_are_refused(encoder):
+    backbone = encoder(mean_colours((1, 3, 4, 4)))
+    with pytest.raises(DataError, match="cannot encode 8 x 8 pixels"):
+        backbone.vectors(coloured((0, 0, 0), side=8))
+
+
+def test_it_takes_no_weights_apart():
+    with pytest.raises(UsageError, match="an ONNX file holds its own weights"):
+        make_backbone("onnx:mine.onnx", weights="a.safetensors")
+
+
+def test_a_gpu_that_onnxruntime_cannot_use_is_refused(encoder, tmp_path):
+    encoder(mean_colours())
+    with pytest.raises(UsageError, match="onnxruntime cannot use 'cuda' here"):
+        make_backbone(f"onnx:{tmp_path / 'mine.onnx'}", device="cuda")
