@@ -10,7 +10,7 @@ epoch, ends in the same model, bit for bit on a CPU.
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,8 +57,11 @@ class TrainingSettings:
 class Objective(Protocol):
     """What a method wants of the outputs of a batch."""
 
+    def before_epoch(self, batches: Sequence[Tensor]) -> None:
+        """The rows of the batches to come, for whoever prepares something of them ahead."""
+
     def loss(self, F: Tensor, G: Tensor, rows: Tensor) -> Tensor:
-        """The loss of the outputs for some training rows."""
+        """The loss of the outputs for the rows of the next batch."""
 
     def after_epoch(self, epoch: int, outputs: Callable[[], tuple[Tensor, Tensor]]) -> dict[str, Any]:
         """Whatever is due between epochs (`outputs` encodes the whole training set), and figures for the log."""
@@ -114,7 +117,9 @@ def train(
         began, losses = time.monotonic(), torch.zeros((), device=device)
         torch.manual_seed(_seed(settings.seed, epoch))  # of dropout
         towers.train()
-        for step, rows in enumerate(_batches(len(pairs), settings, 0 if fixed_batches else epoch)):
+        batches = list(_batches(len(pairs), settings, 0 if fixed_batches else epoch))
+        objective.before_epoch(batches)
+        for step, rows in enumerate(batches):
             for group in optimiser.param_groups:
                 group["lr"] = learning_rate(settings, epoch * n_steps + step, settings.epochs * n_steps)
             with _precision(device):

@@ -13,7 +13,7 @@ Differs from the paper in: the printed update collapses on data whose labels ove
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -41,6 +41,7 @@ from deepbinaries.hashers.code_learning import (
 )
 from deepbinaries.hashers.heads import NetworkSettings
 from deepbinaries.hashers.image_networks import IMAGE_NETWORKS
+from deepbinaries.hashers.similarity import SetSimilarity, ahead
 from deepbinaries.hashers.text_networks import TEXT_NETWORKS
 from deepbinaries.hashers.training import Towers, TrainingSettings, choose_device, encode, train
 
@@ -96,21 +97,30 @@ class CodeObjective:
         self.settings = settings
         self.routine = ROUTINES[settings.routine]
         self.update = make_update(settings.update)
+        self.device = device
         self.labels = torch.from_numpy(labels.matrix()).to(device)
+        self.whole = by_label_set(self.labels.cpu())  # who is similar to whom in all of the training set
+        self.similar: Iterator[SetSimilarity] = iter(())  # in each batch to come
         rng = np.random.default_rng(settings.seed)
         if self.routine.start == "whole set" or settings.update == "projection":
             self.B, self.H = start_all(self.update, self.labels, settings.bits, rng)
         else:
             shape = (2, len(labels), settings.bits)
             self.B, self.H = torch.from_numpy(rng.choice([-1.0, 1.0], shape).astype(np.float32)).to(device)
-        self.health: CodeHealth | None = None
+
+    def before_epoch(self, batches: Sequence[Tensor]) -> None:
+        # Eigenvectors are best found on the CPU, by other threads, while the GPU is busy with earlier batches.
+        if self.device.type == "cuda" and self.settings.update == "spectral" and self.routine.update_batches:
+            self.similar = ahead(self.whole, batches, self.device)
+        else:
+            self.similar = (self.whole.select(rows).to(self.device) for rows in batches)
 
     def loss(self, F: Tensor, G: Tensor, rows: Tensor) -> Tensor:
         B, H = self.B[rows], self.H[rows]
         if self.routine.update_batches:
             with torch.no_grad():
-                S = by_label_set(self.labels[rows])
-                B, H = self.update(CodeBatch(B=B, H=H, F=F.detach(), G=G.detach(), S=S, eta=self.settings.eta))
+                S, eta = next(self.similar), self.settings.eta
+                B, H = self.update(CodeBatch(B=B, H=H, F=F.detach(), G=G.detach(), S=S, eta=eta))
             self.B[rows], self.H[rows] = B, H
         squares = (B - F).square(), (H - G).square()
         if self.settings.loss == "frobenius":
@@ -121,7 +131,9 @@ class CodeObjective:
         every = self.routine.whole_set_every
         if every is not None and (epoch + 1) % every == 0:
             F, G = outputs()
-            self.B, self.H = update_all(self.update, self.labels, self.B, self.H, F, G, self.settings.eta)
+            self.B, self.H = update_all(
+                self.update, self.whole.to(self.device), self.B, self.H, F, G, self.settings.eta
+            )
         health = CodeHealth.of(self.B[:4096])
         found = {f"codes_{name}": value for name, value in dataclasses.asdict(health).items()}
         return found | ({"warning": text} if (text := health.collapse_warning()) else {})
