@@ -33,7 +33,7 @@ check: $(READY)
 	$(BIN)/lint-imports --no-logo
 
 test: check
-	$(BIN)/pytest --numprocesses $(WORKERS) --cov --cov-report term
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(WORKERS) --cov --cov-report term
 
 bench: $(READY)
 	@for question in $(filter-out benchmarks/recording.py,$(wildcard benchmarks/*.py)); do \

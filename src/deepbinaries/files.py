@@ -1,4 +1,4 @@
-"""Reading small files with a limit, and writing files whole or not at all."""
+"""Reading small files with a limit, writing files whole or not at all, and where those go that can be made again."""
 
 import json
 import os
@@ -10,6 +10,14 @@ from typing import Any, BinaryIO
 from deepbinaries.errors import DataError, Error
 
 MAX_BYTES = 64 * 2**20  # of a file that describes something; a million ids need about 16 MB
+
+
+def cache_folder() -> Path:
+    """The folder for files that can be made again: `DEEPBINARIES_CACHE`, or the user's own cache."""
+    if own := os.environ.get("DEEPBINARIES_CACHE"):
+        return Path(own)
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "deepbinaries"
 
 
 def read_bytes(path: Path, *, limit: int = MAX_BYTES) -> bytes:

@@ -84,7 +84,24 @@ def check_settings(
             raise unknown_name(f"setting of {of}", setting, known)
 
 
-METHODS = Registry("method", {})
+TVDB = "deepbinaries.hashers.tvdb:TVDB"  # its presets differ in settings alone; `preset` takes their names
+
+METHODS = Registry(
+    "method",
+    {
+        "tvdb": Entry(TVDB, "TVDB in its best form, the default", extra="train"),
+        "tvdb-lstm": Entry(TVDB, "TVDB with the paper's networks and the spectral update", extra="train"),
+        "tvdb-paper": Entry(TVDB, "TVDB to the letter of the paper", extra="train"),
+        "tvdb-i1": Entry(TVDB, "ablation I1: the whole picture alone", extra="train"),
+        "tvdb-i2": Entry(TVDB, "ablation I2: the mean of the regions", extra="train"),
+        "tvdb-t1": Entry(TVDB, "ablation T1: sentences as bags of words", extra="train"),
+        "tvdb-t2": Entry(TVDB, "ablation T2: sentences through an LSTM", extra="train"),
+        "tvdb-s": Entry(TVDB, "routine S, a variant of the training", extra="train"),
+        "tvdb-n": Entry(TVDB, "routine N, a variant of the training", extra="train"),
+        "tvdb-e1": Entry(TVDB, "routine E1, a variant of the training", extra="train"),
+        "tvdb-e2": Entry(TVDB, "routine E2, a variant of the training", extra="train"),
+    },
+)
 
 DATASETS = Registry(
     "dataset",

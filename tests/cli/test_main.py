@@ -46,9 +46,9 @@ def test_datasets_are_listed_as_json():
 
 
 def test_an_empty_list_leaves_with_1_and_says_so():
-    run = deepbinaries("list", "methods", "--json")
+    run = deepbinaries("list", "indexes", "--json")
     assert (run.returncode, json.loads(run.stdout)) == (1, [])
-    assert "no methods" in run.stderr
+    assert "no indexes" in run.stderr
 
 
 @pytest.mark.parametrize(

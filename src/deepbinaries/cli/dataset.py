@@ -61,7 +61,7 @@ def check_command(
 
     if sheet is not None:
         free_path(sheet)
-    dataset, made = _load(name, root, split, split_set, seed, settings, labels_from_captions)
+    dataset, made = load_dataset(name, root, split, split_set, seed, settings, labels_from_captions)
     # Where nothing is labelled and no split is at hand, an invented one would only raise questions.
     wanted = split or dataset.labels.names or made.protocol == "file"
     parts = made.parts(dataset, ignore_labels=ignore_label or ()) if wanted else None
@@ -99,7 +99,7 @@ def export_command(
     """
     from deepbinaries.datasets.export import export
 
-    dataset, made = _load(name, root, split, split_set, seed, settings, labels_from_captions)
+    dataset, made = load_dataset(name, root, split, split_set, seed, settings, labels_from_captions)
     export(dataset, destination, form=form, split=made)
     say(f"{len(dataset.ids):,} items in {destination}")
 
@@ -120,7 +120,7 @@ def split_command(
     Example: deepbinaries dataset split folder split.json --root ~/Pictures --split fraction:0.2
     """
     free_path(destination)
-    _, made = _load(name, root, split, split_set, seed, settings, labels_from_captions)
+    _, made = load_dataset(name, root, split, split_set, seed, settings, labels_from_captions)
     made.save(destination)
     say(f"{len(made.query):,} queries, {len(made.database):,} in the database, {len(made.train):,} to learn from")
 
@@ -136,7 +136,7 @@ def _write_sheet(dataset: "Dataset", path: Path) -> None:
     say(f"contact sheet: {path}")
 
 
-def _load(
+def load_dataset(
     name: str,
     root: Path | None,
     split: str,

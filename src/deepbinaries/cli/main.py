@@ -14,8 +14,10 @@ import typer
 
 from deepbinaries import __version__
 from deepbinaries.cli.dataset import app as dataset_app
+from deepbinaries.cli.encode import encode
 from deepbinaries.cli.evaluate import evaluate
 from deepbinaries.cli.output import AsJson, complain, write_json, write_table, write_text
+from deepbinaries.cli.train import train
 from deepbinaries.errors import Error, UsageError
 from deepbinaries.registry import KINDS
 
@@ -34,6 +36,8 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 nothing found or a check failed, 2 wrong use, 3 any other error.",
 )
 app.add_typer(dataset_app, name="dataset")
+app.command()(train)
+app.command()(encode)
 app.command()(evaluate)
 
 
@@ -101,7 +105,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except Error as error:
         return _refuse(str(error), FAILURE)
     except (typer.Abort, KeyboardInterrupt):
-        return _refuse("interrupted; run the command again to start over", INTERRUPTED)
+        return _refuse("interrupted; run the command again", INTERRUPTED)
     except WrongUse as error:
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "deepbinaries"

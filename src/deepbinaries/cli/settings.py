@@ -13,6 +13,9 @@ def parse_settings(pairs: list[str] | None, *functions: Callable[..., Any] | Non
     >>> def load(root, *, items: int = 5, release: str = "auto", strict: bool = False): ...
     >>> parse_settings(["items=20", "release=2014", "strict=yes"], load)
     {'items': 20, 'release': '2014', 'strict': True}
+    >>> def convolve(*, widths: tuple[int, ...] = ()): ...
+    >>> parse_settings(["widths=3,4,5"], convolve)
+    {'widths': (3, 4, 5)}
     """
     types: dict[str, Any] = {}
     for function in functions:
@@ -28,6 +31,8 @@ def parse_settings(pairs: list[str] | None, *functions: Callable[..., Any] | Non
 
 
 def _value(name: str, text: str, wanted: Any) -> Any:
+    if typing.get_origin(wanted) is tuple:
+        return tuple(_value(name, part.strip(), typing.get_args(wanted)[0]) for part in text.split(","))
     kinds = typing.get_args(wanted) or (wanted,)  # `int | None` is a whole number on a command line
     if bool in kinds:
         if text.lower() not in ("true", "yes", "1", "false", "no", "0"):

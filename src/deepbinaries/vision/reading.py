@@ -57,13 +57,24 @@ def read_picture(file: bytes, *, name: str = "the picture", at_least: int | None
                 )
             if at_least is not None and picture.format in ("JPEG", "MPO"):  # elsewhere a draft is another picture
                 picture.draft(None, (at_least, at_least))
-            rgb = _in_rgb(picture)
-            return _upright(rgb, _orientation(picture))  # asked last: Pillow turns TIFF by itself while decoding
+            return as_seen(picture)
     except PictureError:
         raise
     except Exception as error:  # decoders answer damaged files with almost any kind
         reason = " ".join(str(error).split())
         raise PictureError(f"{name} is damaged ({reason})", next_step="copy it again from its source") from error
+
+
+def as_seen(picture: Image.Image) -> Image.Image:
+    """An open picture as people see it: turned by its EXIF orientation, on white, in RGB, 8 bits a channel.
+
+    >>> as_seen(Image.new("L", (2, 1))).mode
+    'RGB'
+    """
+    rgb = _in_rgb(picture)
+    seen = _upright(rgb, _orientation(picture))  # asked last: Pillow turns TIFF by itself while decoding
+    seen.info = {}  # what is upright now must not be turned again
+    return seen
 
 
 def brands(file: bytes) -> frozenset[bytes]:

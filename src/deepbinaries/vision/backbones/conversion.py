@@ -5,7 +5,6 @@ A `.pth` is a pickle. Only files whose SHA-256 is known beforehand are opened, a
 
 import hashlib
 import io
-import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -14,17 +13,9 @@ import safetensors.torch
 import torch
 
 from deepbinaries.errors import DataError, Error
-from deepbinaries.files import read_bytes, written_whole
+from deepbinaries.files import cache_folder, read_bytes, written_whole
 
 MAX_BYTES = 2 * 2**30  # of weights; AlexNet's 61 million take 0.25 of it
-
-
-def cache_folder() -> Path:
-    """The folder for files that can be made again: `DEEPBINARIES_CACHE`, or the user's own cache."""
-    if own := os.environ.get("DEEPBINARIES_CACHE"):
-        return Path(own)
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "deepbinaries"
 
 
 def converted(find: Callable[[], Path], sha256: str) -> bytes:

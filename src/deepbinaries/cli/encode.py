@@ -1,0 +1,135 @@
+"""`deepbinaries encode`: codes of pictures or of sentences, by a trained model."""
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deepbinaries.cli.output import AsJson, complain, free_path, write_json, write_text
+from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
+from deepbinaries.errors import DataError, PictureError, UsageError
+from deepbinaries.files import read_lines, written_whole
+from deepbinaries.progress import track
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from PIL.Image import Image
+
+    from deepbinaries.model import Model
+
+BATCH = 32  # pictures in memory at a time
+SHOWN = 10  # complaints of one kind
+
+
+def encode(
+    model: Annotated[Path, typer.Argument(help="The folder of a trained model.")],
+    pictures: Annotated[list[Path] | None, typer.Argument(help="Pictures, or folders of them.")] = None,
+    texts: Annotated[Path | None, typer.Option(help="Sentences, one a line, instead of pictures.")] = None,
+    out: Annotated[Path, typer.Option(help="The codes (.npy) to write; their ids go beside them.")] = Path("codes.npy"),
+    values: Annotated[
+        bool, typer.Option("--values", help="Write the real values whose signs are the codes, float32.")
+    ] = False,
+    device: Device = "auto",
+    backbone_weights: BackboneWeights = None,
+    proposer_path: ProposerPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write codes, and the path or the line number of each row in NAME.ids.txt.
+
+    A picture that cannot be read is named and left out. Example: deepbinaries encode model ~/Pictures --out codes.npy
+    """
+    from deepbinaries.model import Model
+
+    if bool(pictures) == (texts is not None):
+        raise UsageError("it is not clear what to encode", next_step="give pictures, or a file of --texts")
+    if out.suffix != ".npy":
+        raise UsageError(f"{out} is no name for codes", next_step="let it end in .npy")
+    ids_path = free_path(out.with_suffix(".ids.txt"))
+    free_path(out)
+    opened = Model.from_pretrained(model, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
+    if texts is not None:
+        ids, found = _encode_texts(opened, texts)
+    else:
+        ids, found = _encode_pictures(opened, _picture_files(pictures or []))
+    with written_whole(ids_path) as file:
+        file.write(b"".join(os.fsencode(id_) + b"\n" for id_ in ids))
+    _write(found, out, values)
+    facts: dict[str, Any] = {"codes": str(out), "ids": str(ids_path), "items": len(ids), "bits": opened.bits}
+    if as_json:
+        write_json(facts)
+    else:
+        write_text("\n".join(f"{name}: {value}" for name, value in facts.items()))
+
+
+def _write(found: "NDArray[Any]", out: Path, as_values: bool) -> None:
+    import numpy as np
+
+    from deepbinaries.codes import Codes, save
+
+    if not as_values:
+        save(Codes.from_values(found), out)
+        return
+    with written_whole(out) as file:
+        np.save(file, found, allow_pickle=False)
+
+
+def _picture_files(paths: Iterable[Path]) -> list[Path]:
+    """The files, and those pictures that lie in the folders and below."""
+    from deepbinaries.datasets.formats import SUFFIXES
+
+    files: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = (file for file in path.rglob("*") if file.suffix.lower().lstrip(".") in SUFFIXES)
+            files += sorted(file for file in inside if file.is_file())
+        else:
+            files.append(path)
+    if not files:
+        raise DataError("there are no pictures in these folders", next_step="give others")
+    return files
+
+
+def _encode_pictures(model: "Model", files: list[Path]) -> "tuple[list[str], NDArray[Any]]":
+    import numpy as np
+
+    ids: list[str] = []
+    parts = []
+    with ThreadPoolExecutor() as threads:
+        for start in track(range(0, len(files), BATCH), "encoding pictures"):
+            some = files[start : start + BATCH]
+            pictures = []
+            for path, picture in zip(some, threads.map(partial(_read, model), some), strict=True):
+                if isinstance(picture, PictureError):
+                    complain(f"left out: {picture}")
+                else:
+                    ids.append(str(path))
+                    pictures.append(picture)
+            parts.append(model.encode_images(pictures, values=True))
+    if not ids:
+        raise DataError(f"none of {len(files):,} pictures can be read", next_step="give others")
+    return ids, np.concatenate(parts)
+
+
+def _read(model: "Model", path: Path) -> "Image | PictureError":
+    if "\n" in str(path):  # ids are lines
+        return PictureError(f"{path} has a line break in its name", next_step="rename it")
+    try:
+        return model.read(path)
+    except PictureError as error:
+        return error
+
+
+def _encode_texts(model: "Model", path: Path) -> "tuple[list[str], NDArray[Any]]":
+    sentences = read_lines(path)
+    if not sentences:
+        raise DataError(f"{path} holds no sentence", next_step="write one a line")
+    lost = [line for line, sentence in enumerate(sentences, start=1) if not model.reading(sentence).understood]
+    for line in lost[:SHOWN]:
+        complain(f"{path}, line {line}: {model.reading(sentences[line - 1])}; its code means nothing")
+    if len(lost) > SHOWN:
+        complain(f"{path}: {len(lost) - SHOWN:,} more lines without a known word")
+    return [str(line) for line in range(1, len(sentences) + 1)], model.encode_texts(sentences, values=True)

@@ -1,0 +1,244 @@
+"""A trained model in one folder: how pictures are looked at, which words are known, and one fitted hasher.
+
+Everything that searches knows only `encode_images` and `encode_texts`. The backbone's weights are not in the folder:
+its `config.json` names them by their digest, and any others are refused.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from deepbinaries.codes import Codes
+from deepbinaries.datasets.base import PictureFile
+from deepbinaries.errors import DataError, PictureError, UsageError
+from deepbinaries.features.inputs import Images, Texts
+from deepbinaries.hashers.base import Hasher
+from deepbinaries.language import Reading, Vocabulary
+from deepbinaries.model_folder import CONFIG, VOCABULARY, damaged, read_folder, write_folder
+from deepbinaries.progress import track
+from deepbinaries.registry import METHODS
+from deepbinaries.vision.backbones import FAMILIES
+from deepbinaries.vision.encoder import RegionEncoder, VisionSettings
+from deepbinaries.vision.reading import as_seen, read_picture
+
+BATCH = 32  # pictures decoded and encoded together
+TEXT_BATCH = 1024
+
+Picture = str | Path | bytes | Image.Image  # a path, a file's content, or a picture that is open already
+Item = TypeVar("Item")
+Values = NDArray[np.float32]
+
+
+class Model:
+    """Pictures and sentences in, codes out."""
+
+    def __init__(
+        self,
+        encoder: RegionEncoder,
+        vocabulary: Vocabulary,
+        hasher: Hasher,
+        *,
+        method: str,
+        trained_on: Mapping[str, Any] | None = None,  # dataset and split by name and digest
+    ):
+        if vocabulary.settings.length is None:
+            raise UsageError(
+                "the vocabulary sets no length, so a sentence's code would depend on its neighbours",
+                next_step="build it with TokenSettings(length=12), or a larger number",
+            )
+        self.encoder = encoder
+        self.vocabulary = vocabulary
+        self.hasher = hasher
+        self.method = method
+        self.trained_on = dict(trained_on or {})
+
+    @property
+    def bits(self) -> int:
+        return self.hasher.bits
+
+    def __repr__(self) -> str:
+        return f"Model({self.method}, {self.bits} bits, {len(self.vocabulary.words):,} words)"
+
+    @overload
+    def encode_images(
+        self, pictures: Picture | Iterable[Picture], *, values: Literal[False] = False, progress: bool = False
+    ) -> Codes: ...
+
+    @overload
+    def encode_images(
+        self, pictures: Picture | Iterable[Picture], *, values: Literal[True], progress: bool = False
+    ) -> Values: ...
+
+    def encode_images(
+        self, pictures: Picture | Iterable[Picture], *, values: bool = False, progress: bool = False
+    ) -> Codes | Values:
+        """The codes of one picture or of many, in their order; with `values` the reals whose signs they are.
+
+        A picture that cannot be read is an error that names it.
+        """
+        several = [pictures] if isinstance(pictures, Picture) else list(pictures)
+        with ThreadPoolExecutor() as threads:
+            found = self._encode(
+                several,
+                lambda some: Images(self.encoder.encode(list(threads.map(self.read, some)))),
+                batch=BATCH,
+                what="encoding pictures" if progress else "",
+            )
+        return found if values else Codes.from_values(found)
+
+    @overload
+    def encode_texts(
+        self, sentences: str | Iterable[str], *, values: Literal[False] = False, progress: bool = False
+    ) -> Codes: ...
+
+    @overload
+    def encode_texts(
+        self, sentences: str | Iterable[str], *, values: Literal[True], progress: bool = False
+    ) -> Values: ...
+
+    def encode_texts(
+        self, sentences: str | Iterable[str], *, values: bool = False, progress: bool = False
+    ) -> Codes | Values:
+        """The codes of one sentence or of many; with `values` the reals whose signs they are.
+
+        Sentences without a known word all get the same code, which means nothing: ask `reading` first.
+        """
+        several = [sentences] if isinstance(sentences, str) else list(sentences)
+        found = self._encode(
+            several,
+            lambda some: Texts(self.vocabulary.encode(some), len(self.vocabulary)),
+            batch=TEXT_BATCH,
+            what="encoding sentences" if progress else "",
+        )
+        return found if values else Codes.from_values(found)
+
+    def reading(self, sentence: str) -> Reading:
+        """Which words of a sentence are known, which are not, and which are cut off."""
+        return self.vocabulary.reading(sentence)
+
+    def read(self, picture: Picture) -> Image.Image:
+        """A picture as this model wants it: upright, in RGB, and not larger than it helps."""
+        if isinstance(picture, bytes):
+            return read_picture(picture, at_least=self.encoder.at_least)
+        if isinstance(picture, str | Path):
+            return read_picture(PictureFile(Path(picture)).read(), name=str(picture), at_least=self.encoder.at_least)
+        if isinstance(picture, Image.Image):
+            try:
+                return as_seen(picture)
+            except Exception as error:  # Pillow decodes late, and answers damaged files with almost any kind
+                raise PictureError(f"a picture is damaged ({error})", next_step="copy it again") from error
+        raise UsageError(f"{type(picture).__name__} is no picture", next_step="give a path, bytes or a PIL picture")
+
+    def _encode(
+        self, items: Sequence[Item], prepare: Callable[[list[Item]], Images | Texts], *, batch: int, what: str
+    ) -> Values:
+        starts = track(range(0, len(items), batch), what, mode="" if what else "quiet")
+        parts = [self.hasher.encode(prepare(list(items[start : start + batch]))) for start in starts]
+        return np.concatenate([np.empty((0, self.bits), dtype=np.float32), *parts])
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write the model as a folder, whole or not at all; only a model that is there already is replaced."""
+        settings = self.encoder.settings
+        if settings.backbone.startswith("onnx:"):
+            settings = replace(settings, backbone=self.encoder.fingerprint["backbone"])  # the file, not its folder
+        facts = {
+            "method": self.method,
+            "bits": self.bits,
+            "words": len(self.vocabulary.words),
+            "vision": asdict(settings),
+            "weights": asdict(self.encoder.card),
+            "proposer_sha256": self.encoder.fingerprint["proposer_digest"],
+            "tokens": asdict(self.vocabulary.settings),
+            "trained_on": self.trained_on,
+        }
+        write_folder(Path(folder), facts, self._write_files)
+
+    def _write_files(self, folder: Path) -> None:
+        self.hasher.save(folder)
+        self.vocabulary.save(folder / VOCABULARY)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        folder: str | Path,
+        *,
+        device: str = "auto",
+        backbone_weights: str | Path | None = None,
+        proposer_path: str | Path | None = None,
+        trust_code: bool = False,
+    ) -> Self:
+        """The model in a folder, every file proven by its digest.
+
+        `backbone_weights` and `proposer_path` are files that the model was trained with and does not hold. A folder
+        that names code of its own (`my.module:Name`) is opened only with `trust_code`.
+        """
+        folder = Path(folder)
+        config = read_folder(folder)
+        try:
+            method, bits, stated = str(config["method"]), config["bits"], dict(config["weights"])
+            settings, trained_on = VisionSettings(**config["vision"]), dict(config["trained_on"])
+            if not isinstance(settings.backbone, str) or not isinstance(settings.proposer, str):
+                raise TypeError("a name is no text")
+        except (KeyError, TypeError, ValueError, UsageError) as error:
+            raise damaged(folder / CONFIG, f"it describes no model: {error}") from error
+        if not stated.get("preprocessing"):
+            raise damaged(folder / CONFIG, "it does not say how the pixels are prepared")
+        if not trust_code:
+            _refuse_foreign_code(folder, method, settings)
+        method_class = METHODS.load(method)  # first of all, since it says which extra is missing
+        if settings.backbone.startswith("onnx:") and backbone_weights is not None:
+            settings, backbone_weights = replace(settings, backbone=f"onnx:{backbone_weights}"), None
+        encoder = make_encoder(settings, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
+        _same_eyes(encoder, stated, str(config.get("proposer_sha256", "")))
+        hasher = method_class.load(folder, device=device)
+        if hasher.bits != bits:
+            raise damaged(folder / CONFIG, f"it speaks of {bits} bits, the hasher has {hasher.bits}")
+        return cls(encoder, Vocabulary.load(folder / VOCABULARY), hasher, method=method, trained_on=trained_on)
+
+
+def make_encoder(settings: VisionSettings, *, device: str = "auto", **files: Any) -> RegionEncoder:
+    """The encoder of pictures on a device; `auto` is a GPU when torch sees one. `files` as for `RegionEncoder`."""
+    if device == "auto" and settings.backbone.startswith("onnx:"):
+        device = "cpu"  # onnxruntime needs another package for a GPU
+    elif device == "auto":
+        from deepbinaries.hashers.training import choose_device
+
+        device = str(choose_device())
+    return RegionEncoder(settings, device=device, **files)
+
+
+def _refuse_foreign_code(folder: Path, method: str, settings: VisionSettings) -> None:
+    backbone = "" if settings.backbone.partition(":")[0] in FAMILIES else settings.backbone
+    for name in (method, backbone, settings.proposer):
+        if ":" in name:
+            raise UsageError(
+                f"the model in {folder} asks for {name}, which is code that does not come with deepbinaries",
+                next_step="load it with trust_code=True if you know that code",
+            )
+
+
+def _same_eyes(encoder: RegionEncoder, stated: Mapping[str, Any], proposer_sha256: str) -> None:
+    """Refuse to look at pictures otherwise than in training: their codes would mean nothing."""
+    if encoder.card.sha256 != stated.get("sha256"):
+        raise DataError(
+            f"the backbone's weights have the SHA-256 {encoder.card.sha256[:12]}..., the model was trained with "
+            f"{str(stated.get('sha256'))[:12]}... ({stated.get('source')})",
+            next_step="give the file of those as the backbone's weights",
+        )
+    if encoder.card.preprocessing != stated["preprocessing"]:
+        raise DataError(
+            f"the backbone prepares pixels by {encoder.card.preprocessing!r}, in training it was "
+            f"{stated['preprocessing']!r}",
+            next_step="use the release of deepbinaries that the model was trained with, or train again",
+        )
+    if encoder.fingerprint["proposer_digest"] != proposer_sha256:
+        raise DataError(
+            f"the proposer's file has another digest than in training ({proposer_sha256[:12]}...)",
+            next_step="give the file that the model was trained with",
+        )

@@ -1,0 +1,116 @@
+"""The folder of a model: written whole or not at all, read only when every file has the digest it was written with."""
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from deepbinaries.errors import DataError, Error, UsageError
+from deepbinaries.files import read_json, write_json, written_whole
+
+FORMAT = "deepbinaries-model"
+VERSION = 1
+CONFIG, VOCABULARY, CARD, LOG = "config.json", "vocabulary.json", "MODEL_CARD.md", "training.jsonl"
+OURS = {CONFIG, VOCABULARY, CARD, LOG, "hasher.json", "hasher.safetensors"}
+
+
+def write_folder(folder: Path, facts: Mapping[str, Any], write_files: Callable[[Path], None]) -> None:
+    """Make a model's folder of some facts and files; only a model that is there already is replaced."""
+    check_free(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent) as part:
+            new = Path(part) / "new"
+            new.mkdir()
+            write_files(new)
+            with written_whole(new / CARD) as file:
+                file.write(model_card(facts).encode())
+            digests = {path.name: _file_digest(path) for path in sorted(new.iterdir())}
+            config = {"format": FORMAT, "version": VERSION, **facts, "files": digests}
+            write_json(config | {"sha256": config_digest(config)}, new / CONFIG, indent=1)
+            if folder.exists():
+                folder.rename(Path(part) / "old")
+            new.rename(folder)
+    except OSError as error:
+        raise Error(
+            f"{folder} cannot be written ({error.strerror})", next_step="check its permissions and the free space"
+        ) from error
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a place where something else than a model is."""
+    if not folder.exists():
+        return
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
+    if names and not (CONFIG in names and names <= OURS):
+        raise UsageError(
+            f"{folder} holds something else than a model ({min(names - OURS, default=min(names))})",
+            next_step="give the name of a folder that does not exist",
+        )
+
+
+def read_folder(folder: Path) -> dict[str, Any]:
+    """The facts about a model, its files proven."""
+    path = folder / CONFIG
+    if not path.is_file():
+        raise DataError(f"{folder} holds no model", next_step="give a folder that `deepbinaries train` has written")
+    config = read_json(path)
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise damaged(path, "it describes no model")
+    if config.get("version") != VERSION:
+        raise DataError(
+            f"{folder} is a model of version {config.get('version')!r}",
+            next_step=f"this release reads version {VERSION}: update deepbinaries, or train again",
+        )
+    if config.pop("sha256", None) != config_digest(config):
+        raise damaged(path, "its digest is another one")
+    listed = config.get("files")
+    if not isinstance(listed, dict) or VOCABULARY not in listed:
+        raise damaged(path, "it does not list the model's files")
+    for name, sha256 in listed.items():
+        if Path(name).name != name or not (folder / name).is_file():
+            raise damaged(folder / name, "it is not there")
+        if _file_digest(folder / name) != sha256:
+            raise damaged(folder / name, "its digest is another one")
+    return config
+
+
+def model_card(facts: Mapping[str, Any]) -> str:
+    """What a person should know about a model, in Markdown."""
+    vision, weights, trained_on = facts["vision"], facts["weights"], facts["trained_on"]
+    settings = ", ".join(f"{name} {value}" for name, value in vision.items())
+    return f"""# A deepbinaries model
+
+Photographs and sentences to codes of {facts["bits"]} bits: the nearer two codes, the more their content has in common.
+
+- method: {facts["method"]}
+- trained on: {trained_on.get("dataset", "not stated")} (digest {str(trained_on.get("digest", "not stated"))[:12]})
+- pictures: {settings}
+- backbone weights: {weights["source"]}, licence {weights["licence"]}, SHA-256 {weights["sha256"]}; not in this folder
+- sentences: {facts["words"]:,} known words; the first {facts["tokens"]["length"]} tokens are read
+
+Codes of one model cannot be compared with those of another. The model knows what its training data showed, in their
+language and with their leanings; a sentence without a known word has a code that means nothing. Do not use it to decide
+about people.
+
+    from deepbinaries.model import Model
+    model = Model.from_pretrained("this folder")
+    model.encode_texts("a dog on a beach"), model.encode_images("dog.jpg")
+"""
+
+
+def config_digest(config: Mapping[str, Any]) -> str:
+    """SHA-256 over everything that config.json says, but for the digest itself."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def damaged(path: Path, why: str) -> DataError:
+    """The error for a file of a model that is not as it was written."""
+    return DataError(f"{path} cannot be trusted: {why}", next_step="copy the model again, or train it again")
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

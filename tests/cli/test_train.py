@@ -1,0 +1,161 @@
+"""`train` and `encode` on generated scenes, with networks that learn little in little time."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from deepbinaries import codes
+from deepbinaries.cli import main
+from deepbinaries.cli import train as train_module
+from deepbinaries.datasets import load
+from deepbinaries.model import Model
+
+SMALL = [
+    *("scenes", "--dataset-set", "items=60", "--bits", "16", "--device", "cpu"),
+    *(part for setting in ("side=64", "keep=4") for part in ("--vision", setting)),
+    *(part for setting in ("hidden=16", "fc=16", "maps=8", "batch=16", "epochs=2") for part in ("--set", setting)),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Networks this small only lose by sharing their work between cores that are busy already."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def features(tmp_path_factory):
+    """Where all trainings here keep their features, so that they are made once."""
+    return tmp_path_factory.mktemp("features")
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as left:
+        main(list(map(str, arguments)))
+    return left.value.code
+
+
+@pytest.fixture(scope="module")
+def trained(features, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    assert run("train", *SMALL, "--features", features, "--out", folder) == 0
+    return folder
+
+
+@pytest.fixture
+def photographs(tmp_path):
+    """Two pictures and what is none."""
+    folder = tmp_path / "photographs"
+    folder.mkdir()
+    scenes = load("scenes", items=60)
+    for row in (0, 1):
+        (folder / f"{row}.jpg").write_bytes(scenes.picture(row))
+    (folder / "empty.jpg").touch()
+    return folder
+
+
+def test_a_training_leaves_a_model_its_log_and_nothing_else(trained):
+    model = Model.from_pretrained(trained, device="cpu")
+    assert (model.method, model.bits, model.trained_on["dataset"]) == ("tvdb", 16, "scenes")
+    entries = [json.loads(line) for line in (trained / "training.jsonl").read_text().splitlines()]
+    assert [entry["epoch"] for entry in entries] == [1, 2]
+    assert list(trained.parent.iterdir()) == [trained]
+
+
+def test_an_interrupted_training_goes_on_to_the_same_model(trained, features, tmp_path, monkeypatch, capsys):
+    write = train_module._write_history
+
+    def pull_the_plug(history, path):
+        if len(history) == 2:
+            raise KeyboardInterrupt
+        write(history, path)
+
+    arguments = ("train", *SMALL, "--features", features, "--out", tmp_path / "model")
+    with monkeypatch.context() as patched:
+        patched.setattr(train_module, "_write_history", pull_the_plug)
+        assert run(*arguments) == 130
+    assert "run the command again" in capsys.readouterr().err
+    assert not (tmp_path / "model").exists()
+    (kept,) = (tmp_path / "model.training").glob("*/training.jsonl")
+    first_epoch = kept.read_text()
+    assert run(*arguments) == 0
+    assert (tmp_path / "model/training.jsonl").read_text().startswith(first_epoch)  # its seconds among the rest
+    assert (tmp_path / "model/hasher.safetensors").read_bytes() == (trained / "hasher.safetensors").read_bytes()
+
+
+def test_patience_tells_the_validation_of_the_epoch_that_is_kept(features, tmp_path, capsys):
+    out = tmp_path / "model"
+    assert run("train", *SMALL, "--set", "patience=1", "--features", features, "--out", out, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    entries = [json.loads(line) for line in (out / "training.jsonl").read_text().splitlines()]
+    names = ("validation_image_to_text", "validation_text_to_image")
+    best = max(entries, key=lambda entry: sum(entry[name] for name in names))
+    assert (told["epoch"], told["model"]) == (best["epoch"], str(out))
+    assert [told[name] for name in names] == [best[name] for name in names]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--bits", "0"], "bits=0 is outside"),
+        (["--method", "tvbd"], "did you mean 'tvdb'"),
+        (["--method", "math:sqrt"], "no `preset`"),
+        (["--set", "epohcs=3"], "did you mean 'epochs'"),
+        (["--set", "widths=3,four"], "widths=four is no whole number"),
+        (["--vision", "kep=3"], "did you mean 'keep'"),
+        (["--vision", "keep=48"], "keep=48 is outside 1..47"),
+        (["--words", "0"], "length=0"),
+        (["--read", "last"], "first"),
+    ],
+)
+def test_wrong_settings_are_one_line_and_2(features, tmp_path, capsys, arguments, word):
+    assert run("train", *SMALL, *arguments, "--features", features, "--out", tmp_path / "model") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert word in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_writes_over_nothing(trained, capsys):
+    assert run("train", *SMALL, "--out", trained) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+def test_pictures_are_encoded_and_a_broken_one_is_left_out(trained, photographs, tmp_path, capsys):
+    out = tmp_path / "codes.npy"
+    assert run("encode", trained, photographs, "--out", out, "--device", "cpu") == 0
+    paths = [str(photographs / name) for name in ("0.jpg", "1.jpg")]
+    assert (tmp_path / "codes.ids.txt").read_text().splitlines() == paths
+    assert codes.load(out) == Model.from_pretrained(trained, device="cpu").encode_images(paths)
+    assert "empty.jpg is empty" in capsys.readouterr().err
+
+
+def test_sentences_are_encoded_and_one_without_known_words_is_told(trained, tmp_path, capsys):
+    (tmp_path / "texts.txt").write_text("a dog\nxyzzy plugh\n")
+    out = tmp_path / "values.npy"
+    assert run("encode", trained, "--texts", tmp_path / "texts.txt", "--out", out, "--values") == 0
+    expected = Model.from_pretrained(trained, device="cpu").encode_texts(["a dog", "xyzzy plugh"], values=True)
+    np.testing.assert_allclose(np.load(out), expected, atol=1e-5)
+    assert (tmp_path / "values.ids.txt").read_text() == "1\n2\n"
+    assert "line 2: 'xyzzy', 'plugh' are unknown" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        ([], 2, "give pictures, or a file of --texts"),
+        (["a.jpg", "--texts", "a.txt"], 2, "give pictures, or a file of --texts"),
+        (["a.jpg", "--out", "codes.bin"], 2, "end in .npy"),
+        (["a.jpg"], 3, "none of 1 pictures can be read"),
+        (["--texts", "a.txt"], 3, "a.txt does not exist"),
+    ],
+)
+def test_what_cannot_be_encoded_is_told(trained, tmp_path, monkeypatch, capsys, arguments, code, word):
+    monkeypatch.chdir(tmp_path)
+    assert run("encode", trained, *arguments) == code
+    assert word in capsys.readouterr().err.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
