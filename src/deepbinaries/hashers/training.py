@@ -7,7 +7,6 @@ checkpoints and the log. Every draw depends on (seed, epoch) alone, so that a ki
 epoch, ends in the same model, bit for bit on a CPU.
 """
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +25,7 @@ from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import Extras, evaluate
 from deepbinaries.features.inputs import Images, Pairs
 from deepbinaries.hashers.checkpoints import load_checkpoint, save_checkpoint
+from deepbinaries.vision.backbones.torch_backbone import find_device
 
 ENCODE_BATCH = 1024
 SHARE_OF_GPU = 0.5  # features live on the GPU when they take no more than this of its free memory
@@ -85,13 +85,7 @@ def choose_device(name: str = "auto") -> torch.device:
     """The device of a name; `auto` is a GPU when there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise UsageError(f"no device is called {name!r}", next_step="take auto, cpu or cuda") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise UsageError("there is no GPU that torch can see", next_step="take cpu, or install a CUDA build of torch")
-    return device
+    return find_device(name)
 
 
 def train(
@@ -243,13 +237,3 @@ def _precision(device: torch.device) -> Any:
 
 def _seed(seed: int, epoch: int) -> int:
     return int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0])
-
-
-def json_lines(path: Path) -> Callable[[dict[str, Any]], None]:
-    """A log that adds one JSON line an epoch to a file."""
-
-    def write(entry: dict[str, Any]) -> None:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
-
-    return write
