@@ -33,7 +33,7 @@ check: $(READY)
 	$(BIN)/lint-imports --no-logo
 
 test: check
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(WORKERS) --cov --cov-report term
+	$(BIN)/pytest --numprocesses $(WORKERS) --cov --cov-report term
 
 bench: $(READY)
 	@for question in $(filter-out benchmarks/recording.py,$(wildcard benchmarks/*.py)); do \

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+# The networks of the tests are small: they only lose by sharing their work between cores that are busy already.
+# Set before torch is imported, and inherited by the processes that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # The only reasons for which a test may be skipped; any other skip fails the run.
 ALLOWED_SKIPS = ("DEEPBINARIES_DATA is not set", "the detector's weights are not there")
 

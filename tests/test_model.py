@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from numpy.testing import assert_allclose
 from PIL import ExifTags, Image
 
@@ -24,15 +23,6 @@ from deepbinaries.registry import METHODS
 from deepbinaries.vision.encoder import VisionSettings
 
 BITS = 16
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Networks this small only lose by sharing their work between cores that are busy already."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

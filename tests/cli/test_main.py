@@ -61,6 +61,8 @@ def test_an_empty_list_leaves_with_1_and_says_so():
         (["dataset", "check", "scenes", "--set", "itmes=3"], "did you mean 'items'"),
         (["dataset", "check", "scenes", "--set", "items"], "write name=value"),
         (["dataset", "check", "scenes", "--set", "items=0"], "items"),
+        (["dataset", "check", "scenes", "--set", "root=x"], "--root"),
+        (["dataset", "check", "scenes", "--set", "items=30", "--split-set", "seed=x"], "seed"),
         (["dataset", "check", "scenes", "--set", "items=30", "--split", "fraction:2"], "between 0 and 1"),
         (["dataset", "check", "scenes", "--set", "items=30", "--ignore-label", "unicorn"], "no label is called"),
         (["dataset", "check", "no.such.module:load"], "no.such.module"),

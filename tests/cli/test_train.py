@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-import torch
 
 from deepbinaries import codes
 from deepbinaries.cli import main
@@ -17,15 +16,6 @@ SMALL = [
     *(part for setting in ("side=64", "keep=4") for part in ("--vision", setting)),
     *(part for setting in ("hidden=16", "fc=16", "maps=8", "batch=16", "epochs=2") for part in ("--set", setting)),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Networks this small only lose by sharing their work between cores that are busy already."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

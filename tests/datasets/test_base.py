@@ -4,6 +4,7 @@ import pytest
 
 from deepbinaries.datasets import Labels, Record, Records, check_dataset, digest, load
 from deepbinaries.datasets.base import PictureFile, Skips
+from deepbinaries.datasets.export import export
 from deepbinaries.errors import DataError, PictureError, UsageError
 
 
@@ -100,6 +101,11 @@ def tiny(root, *, size=1):
 def test_a_users_own_reader_is_called_with_root_and_settings(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent)
     assert len(load("test_base:tiny", "here", size=3).ids) == 3
+
+
+def test_a_dataset_can_be_given_the_name_that_results_call_it_by(tmp_path):
+    export(load("scenes", items=2), tmp_path / "out", form="webdataset", progress="quiet")
+    assert load("webdataset", tmp_path / "out", name="holiday").name == "holiday"
 
 
 def test_the_environment_says_where_named_datasets_lie(monkeypatch, tmp_path):

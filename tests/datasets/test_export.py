@@ -290,3 +290,8 @@ def test_real_photographs_survive_the_way_there_and_back(real_data, tmp_path, fo
     assert again.ids == tuple(iapr.ids[row] for row in rows)
     assert [again.picture(row) for row in range(3)] == [iapr.picture(row) for row in rows]
     assert [again.sentences(row) for row in range(3)] == [iapr.sentences(row) for row in rows]
+
+
+def test_the_root_of_the_disk_is_no_folder_of_its_own(tmp_path):
+    with pytest.raises(UsageError, match="name a new folder"):
+        export(load("scenes", items=2), tmp_path.anchor)

@@ -151,7 +151,10 @@ def load_dataset(
     from deepbinaries.datasets.protocols import PROTOCOLS, make_split
     from deepbinaries.registry import DATASETS
 
-    dataset = load(name, root, **parse_settings(settings, DATASETS.load(name)))
+    chosen = parse_settings(settings, DATASETS.load(name))
+    if "root" in chosen:
+        raise UsageError("root is no setting of a reader", next_step="give it as --root")
+    dataset = load(name, root, **chosen)
     if not dataset.ids:
         reasons = getattr(getattr(dataset, "skips", None), "counts", {})
         left_out = "; ".join(f"{count:,} left out: {reason}" for reason, count in reasons.items())
@@ -160,8 +163,10 @@ def load_dataset(
         )
     if labels_from_captions:
         dataset = with_mined_labels(dataset)
-    chosen = parse_settings(split_settings, make_split, PROTOCOLS.get(split))
-    return dataset, make_split(split, dataset, seed=seed, root=find_root(name, root), **chosen)
+    of_split = parse_settings(split_settings, make_split, PROTOCOLS.get(split))
+    for option in {"seed", "root", "name", "dataset"} & of_split.keys():
+        raise UsageError(f"{option} is no setting of a split", next_step="leave it out, or give it as an option")
+    return dataset, make_split(split, dataset, seed=seed, root=find_root(name, root), **of_split)
 
 
 def _as_text(facts: dict[str, Any]) -> str:

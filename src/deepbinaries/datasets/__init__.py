@@ -16,7 +16,7 @@ from deepbinaries.errors import DataError
 from deepbinaries.registry import DATASETS, check_settings
 
 
-def load(name: str, root: str | Path | None = None, **settings: Any) -> Dataset:
+def load(name: str, /, root: str | Path | None = None, **settings: Any) -> Dataset:
     """The dataset called `name`, read from `root` (formats and settings: docs/datasets.md).
 
     Without a root, the folder of that name under the environment variable `DEEPBINARIES_DATA` is taken.

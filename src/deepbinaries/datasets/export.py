@@ -56,6 +56,8 @@ def export(
     if split is not None:
         _check_split(split, {dataset.ids[row] for row in chosen})
     destination = Path(destination).resolve()
+    if not destination.name:
+        raise UsageError(f"{destination} is no folder of its own", next_step="name a new folder")
     unfinished = destination.with_name(f".{destination.name}.{os.getpid()}.part")
     items = track(_items(dataset, chosen), f"writing {destination.name}", total=len(chosen), mode=progress)
     try:
@@ -162,7 +164,5 @@ def _check_split(split: Split, ids: set[str]) -> None:
 
 
 def _check_free(destination: Path) -> None:
-    if not destination.name:
-        raise UsageError(f"{destination} is no folder of its own", next_step="name a new folder")
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise UsageError(f"{destination} is not empty", next_step="choose a new folder, or empty this one first")
