@@ -44,3 +44,19 @@ def pytest_terminal_summary(terminalreporter, config):
 def pytest_sessionfinish(session):
     if session.exitstatus == pytest.ExitCode.OK and _forbidden(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session")
+def features(tmp_path_factory):
+    """Where all small trainings keep their features, so that they are made once."""
+    return tmp_path_factory.mktemp("features")
+
+
+@pytest.fixture(scope="session")
+def trained(features, tmp_path_factory):
+    """The folder of a model that the command line has trained; for the tests beside `small_training`."""
+    from small_training import SMALL, run
+
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    assert run("train", *SMALL, "--features", features, "--out", folder) == 0
+    return folder

@@ -18,9 +18,10 @@ from deepbinaries.codes import Codes
 from deepbinaries.datasets.base import PictureFile
 from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.features.inputs import Images, Texts
+from deepbinaries.files import write_json
 from deepbinaries.hashers.base import Hasher
 from deepbinaries.language import Reading, Vocabulary
-from deepbinaries.model_folder import CONFIG, VOCABULARY, damaged, read_folder, write_folder
+from deepbinaries.model_folder import CONFIG, TUNING, VOCABULARY, damaged, read_folder, write_folder
 from deepbinaries.progress import track
 from deepbinaries.registry import METHODS
 from deepbinaries.vision.backbones import FAMILIES
@@ -142,8 +143,11 @@ class Model:
         parts = [self.hasher.encode(prepare(list(items[start : start + batch]))) for start in starts]
         return np.concatenate([np.empty((0, self.bits), dtype=np.float32), *parts])
 
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Write the model as a folder, whole or not at all; only a model that is there already is replaced."""
+    def save_pretrained(self, folder: str | Path, *, tuning: Mapping[str, Any] | None = None) -> None:
+        """Write the model as a folder, whole or not at all; only a model that is there already is replaced.
+
+        `tuning` is how its settings were chosen, which is then kept beside it.
+        """
         settings = self.encoder.settings
         if settings.backbone.startswith("onnx:"):
             settings = replace(settings, backbone=self.encoder.fingerprint["backbone"])  # the file, not its folder
@@ -157,7 +161,13 @@ class Model:
             "tokens": asdict(self.vocabulary.settings),
             "trained_on": self.trained_on,
         }
-        write_folder(Path(folder), facts, self._write_files)
+
+        def write_files(new: Path) -> None:
+            self._write_files(new)
+            if tuning is not None:
+                write_json(tuning, new / TUNING, indent=1)
+
+        write_folder(Path(folder), facts, write_files)
 
     def _write_files(self, folder: Path) -> None:
         self.hasher.save(folder)

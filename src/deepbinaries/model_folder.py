@@ -13,7 +13,8 @@ from deepbinaries.files import read_json, write_json, written_whole
 FORMAT = "deepbinaries-model"
 VERSION = 1
 CONFIG, VOCABULARY, CARD, LOG = "config.json", "vocabulary.json", "MODEL_CARD.md", "training.jsonl"
-OURS = {CONFIG, VOCABULARY, CARD, LOG, "hasher.json", "hasher.safetensors"}
+TUNING = "tuning.json"
+OURS = {CONFIG, VOCABULARY, CARD, LOG, TUNING, "hasher.json", "hasher.safetensors"}
 
 
 def write_folder(folder: Path, facts: Mapping[str, Any], write_files: Callable[[Path], None]) -> None:

@@ -100,6 +100,7 @@ METHODS = Registry(
         "tvdb-n": Entry(TVDB, "routine N, a variant of the training", extra="train"),
         "tvdb-e1": Entry(TVDB, "routine E1, a variant of the training", extra="train"),
         "tvdb-e2": Entry(TVDB, "routine E2, a variant of the training", extra="train"),
+        "cvh": Entry("deepbinaries.hashers.cvh:CVH", "Cross-View Hashing (2011), linear, a baseline"),
     },
 )
 

@@ -4,37 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from small_training import SMALL, run
 
 from deepbinaries import codes
-from deepbinaries.cli import main
-from deepbinaries.cli import train as train_module
+from deepbinaries.cli import learning
 from deepbinaries.datasets import load
 from deepbinaries.model import Model
-
-SMALL = [
-    *("scenes", "--dataset-set", "items=60", "--bits", "16", "--device", "cpu"),
-    *(part for setting in ("side=64", "keep=4") for part in ("--vision", setting)),
-    *(part for setting in ("hidden=16", "fc=16", "maps=8", "batch=16", "epochs=2") for part in ("--set", setting)),
-]
-
-
-@pytest.fixture(scope="module")
-def features(tmp_path_factory):
-    """Where all trainings here keep their features, so that they are made once."""
-    return tmp_path_factory.mktemp("features")
-
-
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as left:
-        main(list(map(str, arguments)))
-    return left.value.code
-
-
-@pytest.fixture(scope="module")
-def trained(features, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trained") / "model"
-    assert run("train", *SMALL, "--features", features, "--out", folder) == 0
-    return folder
 
 
 @pytest.fixture
@@ -58,7 +33,7 @@ def test_a_training_leaves_a_model_its_log_and_nothing_else(trained):
 
 
 def test_an_interrupted_training_goes_on_to_the_same_model(trained, features, tmp_path, monkeypatch, capsys):
-    write = train_module._write_history
+    write = learning.write_history
 
     def pull_the_plug(history, path):
         if len(history) == 2:
@@ -67,7 +42,7 @@ def test_an_interrupted_training_goes_on_to_the_same_model(trained, features, tm
 
     arguments = ("train", *SMALL, "--features", features, "--out", tmp_path / "model")
     with monkeypatch.context() as patched:
-        patched.setattr(train_module, "_write_history", pull_the_plug)
+        patched.setattr(learning, "write_history", pull_the_plug)
         assert run(*arguments) == 130
     assert "run the command again" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()

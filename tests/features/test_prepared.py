@@ -45,6 +45,14 @@ def test_the_vocabulary_knows_training_words_only(scenes, parts, prepared):
     assert prepared.vocabulary == Vocabulary.from_sentences(learnt, minimum_count=1)
 
 
+def test_a_vocabulary_that_is_given_is_the_one_that_is_used(scenes, parts, tmp_path):
+    vocabulary = Vocabulary(["a", "seat"], TokenSettings(length=5))
+    prepared = prepare(scenes, parts, MeanColours(), tmp_path, vocabulary=vocabulary, read="whole", **HOW)
+    texts = [" ".join(scenes.sentences(row)) for row in parts.query]
+    assert prepared.vocabulary is vocabulary
+    assert np.array_equal(prepared.texts(parts.query).tokens, vocabulary.encode(texts))
+
+
 def test_every_sentence_of_a_row_can_be_had(scenes, parts, prepared):
     texts, offsets = prepared.sentences(parts.train[:2])
     assert np.diff(offsets).tolist() == [len(scenes.sentences(row)) for row in parts.train[:2]]

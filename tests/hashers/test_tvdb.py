@@ -123,6 +123,24 @@ def test_validation_is_scored_after_every_epoch_and_stops_by_patience(pairs, oth
     assert max(scores) == scores[-3]
 
 
+def test_a_training_that_patience_has_ended_is_not_taken_up_again(pairs, others, tmp_path):
+    settings = {"epochs": 40, "patience": 1, "learning_rate": 0.01, "schedule": "constant"}
+    ended = small(**settings).fit(pairs, validation=others, checkpoints=tmp_path)
+    entries = []
+    again = small(**settings).fit(pairs, validation=others, checkpoints=tmp_path, log=entries.append)
+    assert entries == []
+    assert np.array_equal(ended.encode(others.images), again.encode(others.images))
+
+
+def test_progress_names_the_epoch_and_the_loss_so_far(pairs, monkeypatch, capsys):
+    monkeypatch.setenv("DEEPBINARIES_PROGRESS", "json")
+    entries = []
+    small(epochs=2).fit(pairs, log=entries.append)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["what"] for line in lines] == ["epoch 1 of 2", f"epoch 2 of 2, loss {entries[0]['loss']:.4g}"]
+    assert [(line["done"], line["total"]) for line in lines] == [(4, 4), (4, 4)]  # 240 pairs in batches of 60
+
+
 def test_with_patience_the_best_networks_stay(pairs, others):
     entries = []
     hasher = small(epochs=40, patience=2, learning_rate=0.01, schedule="constant")

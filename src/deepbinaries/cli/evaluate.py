@@ -1,24 +1,39 @@
-"""`deepbinaries evaluate`: judge any two files of codes, ours or other people's."""
+"""`deepbinaries evaluate`: judge any two files of codes, or a model on a dataset."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from deepbinaries import files
+from deepbinaries.cli.dataset import FromCaptions, Root, Seed, SplitName, SplitSet, load_dataset
+from deepbinaries.cli.evaluate_codes import judge_codes
+from deepbinaries.cli.evaluate_model import as_json as model_as_json
+from deepbinaries.cli.evaluate_model import judge_model
 from deepbinaries.cli.output import AsJson, free_path, say, write_json, write_text
-from deepbinaries.errors import DataError, UsageError
+from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, ProposerPath
+from deepbinaries.errors import UsageError, unknown_name
 
-if TYPE_CHECKING:
-    from deepbinaries.evaluation import Report, Rules
+OF_CODES = ("labels", "ids", "paired", "ranking", "without_itself")
+OF_MODELS = (
+    *("root", "split", "split_set", "seed", "labels_from_captions", "dataset_set", "features"),
+    *("device", "backbone_weights", "proposer_path"),
+)
+BOTH = ("image_to_text", "text_to_image")
 
 
 def evaluate(
+    context: typer.Context,
     queries: Annotated[
-        Path, typer.Argument(help="Codes of the queries (.npy): packed with sidecar, 0/1, -1/+1 or real.")
+        Path,
+        typer.Argument(
+            help="Codes of the queries (.npy): packed with sidecar, 0/1, -1/+1 or real. Or the folder of a model.",
+        ),
     ],
-    gallery: Annotated[Path, typer.Argument(help="Codes of the gallery, in the same form.")],
+    gallery: Annotated[
+        str,
+        typer.Argument(help="Codes of the gallery, in the same form. For a model: a dataset's name."),
+    ],
     labels: Annotated[
         list[Path] | None,
         typer.Option(help="Labels of the queries, then of the gallery (.npy, .json, .txt); once if both are the same."),
@@ -35,8 +50,14 @@ def evaluate(
     ties: Annotated[str, typer.Option(help="expected, best, worst or by_row.")] = "expected",
     empty: Annotated[str, typer.Option(help="Queries without a relevant item: skip or zero.")] = "skip",
     ranking: Annotated[str, typer.Option(help="hamming; inner or cosine rank real values.")] = "hamming",
-    gallery_kind: Annotated[str, typer.Option("--gallery", help="database, clean or with-queries.")] = "database",
-    direction: Annotated[str, typer.Option(help="image_to_text, text_to_image, image_to_image, ...")] = "image_to_text",
+    galleries: Annotated[
+        list[str] | None,
+        typer.Option("--gallery", help="database, clean or with-queries; for a model repeatable. Default: database."),
+    ] = None,
+    direction: Annotated[
+        str | None,
+        typer.Option(help="image_to_text, text_to_image, ...; default: the first, for a model both."),
+    ] = None,
     without_itself: Annotated[
         bool, typer.Option("--without-itself", help="Row i of the gallery is query i itself: leave it out.")
     ] = False,
@@ -44,99 +65,83 @@ def evaluate(
     curves: Annotated[
         bool, typer.Option("--curves", help="Precision and recall by rank and by radius (in the JSON).")
     ] = False,
+    root: Root = None,
+    split: SplitName = "",
+    split_set: SplitSet = None,
+    seed: Seed = 0,
+    labels_from_captions: FromCaptions = False,
+    dataset_set: DatasetSet = None,
+    features: Features = None,
+    device: Device = "auto",
+    backbone_weights: BackboneWeights = None,
+    proposer_path: ProposerPath = None,
     out: Annotated[Path | None, typer.Option(help="Write the whole report (.json) here.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Mean average precision with its rules, extremes, chance, interval and the health of the codes.
 
-    Example: deepbinaries evaluate pictures.npy sentences.npy --labels labels.json
+    Of two files of codes: deepbinaries evaluate pictures.npy sentences.npy --labels labels.json
+
+    Of a model on the queries of a dataset: deepbinaries evaluate model scenes --gallery clean
     """
     from deepbinaries.evaluation import Extras, Rules
+    from deepbinaries.evaluation.scoring import DIRECTIONS
 
     if out is not None:
         free_path(out)
-    rules = Rules.named(
-        variant,
-        ties=ties,
-        empty=empty,
-        ranking=ranking,
-        gallery=gallery_kind,
-        itself="left out" if without_itself else "kept",
-    )
-    relevance = _relevance(labels or [], ids or [], paired, ignore_label or [])
-    rules = replace(rules, relevance=relevance.pop("relevance"))
+    if direction is not None and direction not in DIRECTIONS:
+        raise unknown_name("direction", direction, DIRECTIONS)
+    kinds = galleries or ["database"]
+    # Made for each, so that an unknown gallery is refused before any work.
+    rules, *_ = [Rules.named(variant, ties=ties, empty=empty, ranking=ranking, gallery=kind) for kind in kinds]
     extras = Extras(ndcg_at=tuple(ndcg or ()), curves=curves)
-    settings = relevance | {"without_itself": without_itself, "direction": direction, "extras": extras}
-    report = _evaluate(queries, gallery, rules, settings)
+    if queries.is_dir():
+        from deepbinaries.model import Model
+
+        _refuse(context, OF_CODES, "goes with files of codes, not with a model")
+        model = Model.from_pretrained(
+            queries, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path
+        )
+        reports = judge_model(
+            model,
+            *load_dataset(gallery, root, split, split_set, seed, dataset_set, labels_from_captions),
+            ignored=ignore_label or (),
+            galleries=kinds,
+            directions=[direction] if direction else BOTH,
+            rules=rules,
+            extras=extras,
+            features=features or files.cache_folder() / "features",
+        )
+        content = model_as_json(queries, reports)
+    else:
+        _refuse(context, OF_MODELS, f"goes with a model, and {queries} is no folder of one")
+        if len(kinds) > 1:
+            raise UsageError("a file of codes is one gallery", next_step="give --gallery once")
+        report = judge_codes(
+            queries,
+            Path(gallery),
+            labels=labels or [],
+            ids=ids or [],
+            paired=paired,
+            ignored=ignore_label or [],
+            rules=rules,
+            direction=direction or BOTH[0],
+            without_itself=without_itself,
+            extras=extras,
+        )
+        reports, content = [report], report.to_json()
     if out is not None:
-        files.write_json(report.to_json(), out)
+        files.write_json(content, out)
         say(f"report: {out}")
     if as_json:
-        write_json(report.to_json())
+        write_json(content)
     else:
-        write_text(str(report))
+        write_text("\n\n".join(map(str, reports)))
 
 
-def _evaluate(queries: Path, gallery: Path, rules: "Rules", settings: dict[str, Any]) -> "Report":
-    from deepbinaries.codes import load
-    from deepbinaries.codes.files import read_array
-    from deepbinaries.evaluation import evaluate, evaluate_values
-    from deepbinaries.evaluation.of_parts import SAME_SIDE
-
-    if rules.ranking == "hamming":
-        codes = load(queries), load(gallery)
-        if settings["direction"] in SAME_SIDE and codes[0] == codes[1] and not settings["without_itself"]:
-            raise UsageError(
-                f"{queries} and {gallery} hold the same codes, so every query finds itself first",
-                next_step="add --without-itself",
-            )
-        return evaluate(*codes, rules=rules, **_by_rows(settings, *map(len, codes)))
-    values = read_array(queries), read_array(gallery)
-    return evaluate_values(*values, rules=rules, **_by_rows(settings, *map(len, values)))
-
-
-def _by_rows(settings: dict[str, Any], n_queries: int, n_gallery: int) -> dict[str, Any]:
-    """The settings with what only the numbers of rows can say: which rows are pairs, which are the query itself."""
-    import numpy as np
-
-    from deepbinaries.evaluation import PairedItems
-
-    if settings.pop("paired", False):
-        if n_queries != n_gallery:
-            raise UsageError(
-                f"{n_queries:,} queries and {n_gallery:,} gallery rows are no pairs", next_step="say which with --ids"
-            )
-        rows = [str(row) for row in range(n_queries)]
-        settings["pairs"] = PairedItems.from_ids(rows, rows)
-    if settings.pop("without_itself"):
-        settings["own"] = np.arange(n_queries)
-    return settings
-
-
-def _relevance(labels: list[Path], ids: list[Path], paired: bool, ignored: list[str]) -> dict[str, Any]:
-    """What `evaluation.evaluate` needs to know what is relevant, and its name."""
-    from deepbinaries.datasets.label_files import read_labels
-    from deepbinaries.evaluation import PairedItems
-    from deepbinaries.evaluation.relevance import in_words
-
-    if bool(labels) + bool(ids) + paired != 1:
-        raise UsageError("it is not clear what is relevant", next_step="give --labels, --ids or --paired, one of them")
-    if paired:
-        return {"relevance": "same item", "paired": True}
-    if len(labels or ids) > 2:
-        raise UsageError("more than two files of labels or ids", next_step="give the queries' and the gallery's")
-    if ids:
-        return {"relevance": "same item", "pairs": PairedItems.from_ids(_ids(ids[0]), _ids(ids[-1]))}
-    of_queries, of_gallery = read_labels(labels[0], labels[-1])
-    return {
-        "relevance": in_words(ignored),
-        "query_labels": of_queries.without(ignored),
-        "gallery_labels": of_gallery.without(ignored),
-    }
-
-
-def _ids(path: Path) -> list[str]:
-    ids = [line.strip() for line in files.read_lines(path)]
-    if "" in ids:
-        raise DataError(f"{path}, line {ids.index('') + 1}, holds no id", next_step="give one id a line")
-    return ids
+def _refuse(context: typer.Context, names: tuple[str, ...], why: str) -> None:
+    """Refuse options that were given and have no meaning here, rather than ignore them."""
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in names and source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"{option.opts[0]} {why}", next_step="leave it out")

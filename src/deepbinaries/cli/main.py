@@ -14,6 +14,7 @@ import typer
 
 from deepbinaries import __version__
 from deepbinaries.cli.dataset import app as dataset_app
+from deepbinaries.cli.demo import demo
 from deepbinaries.cli.encode import encode
 from deepbinaries.cli.evaluate import evaluate
 from deepbinaries.cli.output import AsJson, complain, write_json, write_table, write_text
@@ -35,6 +36,7 @@ app = typer.Typer(
     help="Photographs and sentences as short binary codes, so that one finds the other.",
     epilog="Exit codes: 0 done, 1 nothing found or a check failed, 2 wrong use, 3 any other error.",
 )
+app.command()(demo)
 app.add_typer(dataset_app, name="dataset")
 app.command()(train)
 app.command()(encode)

@@ -13,7 +13,7 @@ from deepbinaries.features.encoding import PictureEncoder
 from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.features.pictures import prepare_images
 from deepbinaries.features.store import FeatureStore, places
-from deepbinaries.features.texts import Read, all_sentences, prepare_texts, without_known_words
+from deepbinaries.features.texts import Read, all_sentences, prepare_texts, read_texts, without_known_words
 from deepbinaries.language import TokenSettings, Vocabulary
 from deepbinaries.language.tokens import PAPER
 
@@ -63,6 +63,7 @@ def prepare(
     encoder: PictureEncoder,
     folder: str | Path,
     *,
+    vocabulary: Vocabulary | None = None,
     settings: TokenSettings = PAPER,
     read: Read = "first",
     every_sentence: bool = False,
@@ -72,11 +73,16 @@ def prepare(
     """The dataset made ready for its split; `how` goes to `prepare_images` (batch, workers, progress).
 
     The store holds all items that the split names, also those that `parts` drops for want of a label, so that
-    one store serves every rule of relevance.
+    one store serves every rule of relevance. Sentences are read by a trained model's `vocabulary` where one is given,
+    else by one made of the training items' words.
     """
     row_of = {id_: row for row, id_ in enumerate(dataset.ids)}
     named = sorted({row_of[id_] for ids in (parts.split.query, parts.split.database) for id_ in ids})
     store = prepare_images(dataset, named, encoder, folder, **how)
+    if vocabulary is not None:
+        return Prepared(
+            dataset, parts, store, vocabulary, read_texts(dataset, parts.split, named, vocabulary, read=read)
+        )
     vocabulary, texts = prepare_texts(
         dataset,
         parts.split,

@@ -9,9 +9,10 @@ epoch, ends in the same model, bit for bit on a CPU.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,11 +21,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from deepbinaries.codes import Codes
 from deepbinaries.errors import DataError, UsageError
-from deepbinaries.evaluation import Extras, evaluate
-from deepbinaries.features.inputs import Images, Pairs
+from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.hashers.checkpoints import load_checkpoint, save_checkpoint
+from deepbinaries.hashers.validation import validate
+from deepbinaries.progress import track
 from deepbinaries.vision.backbones.torch_backbone import find_device
 
 ENCODE_BATCH = 1024
@@ -57,8 +58,8 @@ class TrainingSettings:
 class Objective(Protocol):
     """What a method wants of the outputs of a batch."""
 
-    def before_epoch(self, batches: Sequence[Tensor]) -> None:
-        """The rows of the batches to come, for whoever prepares something of them ahead."""
+    def before_training(self, batches: Iterator[Tensor]) -> None:
+        """The rows of all batches to come, epoch after epoch, for whoever prepares something of them ahead."""
 
     def loss(self, F: Tensor, G: Tensor, rows: Tensor) -> Tensor:
         """The loss of the outputs for the rows of the next batch."""
@@ -101,25 +102,40 @@ def train(
     log: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> None:
     """Train both towers in place; with patience, they end as they were at the best validation."""
-    check_features(pairs.images)
-    towers.to(device)
-    optimiser = torch.optim.AdamW(towers.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     images, texts = on_device(pairs.images.regions, device), on_device(pairs.texts.tokens, device)
+    check_features(images)
+    towers.to(device)
+    optimiser = torch.optim.AdamW(
+        towers.parameters(),
+        lr=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        fused=device.type == "cuda",  # one kernel instead of many
+    )
     run = load_checkpoint(checkpoints, towers, optimiser, objective, settings)
     n_steps = -(-len(pairs) // settings.batch)
+
+    def batches_of(epoch: int) -> Iterator[Tensor]:
+        return _batches(len(pairs), settings, 0 if fixed_batches else epoch)
+
+    objective.before_training(rows for epoch in range(run.epoch, settings.epochs) for rows in batches_of(epoch))
+    so_far = ""  # the loss of the epoch before: that of this one is known to the GPU alone until its end
     for epoch in range(run.epoch, settings.epochs):
+        if settings.patience is not None and run.since >= settings.patience:
+            break
         began, losses = time.monotonic(), torch.zeros((), device=device)
         torch.manual_seed(_seed(settings.seed, epoch))  # of dropout
         towers.train()
-        batches = list(_batches(len(pairs), settings, 0 if fixed_batches else epoch))
-        objective.before_epoch(batches)
-        for step, rows in enumerate(batches):
+        batches = list(batches_of(epoch))
+        # All of them at once: copying rows to a GPU makes the CPU wait until it has nothing left to do.
+        on_gpu = torch.cat(batches).to(device).split(settings.batch)  # type: ignore[no-untyped-call]
+        steps = list(zip(batches, on_gpu, strict=True))
+        for step, (rows, there) in enumerate(track(steps, f"epoch {epoch + 1} of {settings.epochs}{so_far}")):
             for group in optimiser.param_groups:
                 group["lr"] = learning_rate(settings, epoch * n_steps + step, settings.epochs * n_steps)
             with _precision(device):
-                F = towers.image(_floats(images, rows, device))
-                G = towers.text(_take(texts, rows, device))
-            loss = objective.loss(F.float(), G.float(), rows.to(device))
+                F = towers.image(_take(images, rows, there).float())
+                G = towers.text(_take(texts, rows, there))
+            loss = objective.loss(F.float(), G.float(), there)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
@@ -129,7 +145,7 @@ def train(
             epoch, lambda: (_outputs(towers.image, images, device), _outputs(towers.text, texts, device))
         )
         if validation is not None and len(validation):
-            entry |= validate(towers, pairs, validation, device)
+            entry |= validate(partial(encode_side, towers, device), pairs, validation)
             score = (entry["validation_image_to_text"] + entry["validation_text_to_image"]) / 2
             run.note(score, towers)
         entry["seconds"] = round(time.monotonic() - began, 3)
@@ -138,8 +154,7 @@ def train(
             raise DataError(f"the loss of epoch {epoch + 1} is not finite", next_step="lower the learning rate")
         run.epoch = epoch + 1
         save_checkpoint(checkpoints, towers, optimiser, objective, settings, run)
-        if settings.patience is not None and run.since >= settings.patience:
-            break
+        so_far = f", loss {entry['loss']:.4g}"
     if settings.patience is not None and run.best_towers:
         towers.load_state_dict(run.best_towers)
 
@@ -164,34 +179,22 @@ def encode(network: nn.Module, array: Any, device: torch.device) -> NDArray[np.f
     return _outputs(network, array, device).cpu().numpy()
 
 
-def validate(towers: Towers, pairs: Pairs, validation: Pairs, device: torch.device) -> dict[str, float]:
-    """Mean average precision of the validation items against the training items, both directions."""
-    found = {}
-    sides = {
-        "image_to_text": (towers.image, validation.images.regions, towers.text, pairs.texts.tokens),
-        "text_to_image": (towers.text, validation.texts.tokens, towers.image, pairs.images.regions),
-    }
-    for direction, (asking, queries, stored, gallery) in sides.items():
-        report = evaluate(
-            Codes.from_values(encode(asking, queries, device)),
-            Codes.from_values(encode(stored, gallery, device)),
-            query_labels=validation.labels,
-            gallery_labels=pairs.labels,
-            direction=direction,
-            extras=Extras(cutoffs=(), precision_at=()),
-        )
-        found[f"validation_{direction}"] = round(report.mean, 5)
-    return found
+def encode_side(towers: Towers, device: torch.device, batch: Images | Texts) -> NDArray[np.float32]:
+    """The outputs of the one network that the batch is for."""
+    if isinstance(batch, Images):
+        return encode(towers.image, batch.regions, device)
+    return encode(towers.text, batch.tokens, device)
 
 
-def check_features(images: Images) -> None:
+def check_features(regions: Any) -> None:
     """Refuse features that hold a NaN or an infinity, by row; read in blocks, since they may be a memory map."""
-    for start in range(0, len(images), ENCODE_BATCH):
-        block = np.asarray(images.regions[start : start + ENCODE_BATCH], dtype=np.float32)
-        bad = np.flatnonzero(~np.isfinite(block).all(axis=(1, 2)))
-        if bad.size:
+    for start in range(0, len(regions), ENCODE_BATCH):
+        block = regions[start : start + ENCODE_BATCH]
+        finite = block.isfinite() if isinstance(block, Tensor) else torch.from_numpy(np.isfinite(block))
+        bad = torch.nonzero(~finite.flatten(1).all(1))
+        if len(bad):
             raise DataError(
-                f"row {start + bad[0]} of the picture features holds a number that is not finite",
+                f"row {start + int(bad[0])} of the picture features holds a number that is not finite",
                 next_step="prepare the features again",
             )
 
@@ -216,19 +219,16 @@ def _outputs(network: nn.Module, array: Any, device: torch.device) -> Tensor:
     with torch.inference_mode(), _precision(device):
         for start in range(0, len(array), ENCODE_BATCH):
             rows = torch.arange(start, min(start + ENCODE_BATCH, len(array)))
-            batch = _take(array, rows, device)
+            batch = _take(array, rows, rows.to(device))
             parts.append(network(batch.float() if batch.is_floating_point() else batch).float())
     return torch.cat(parts[1:]) if len(parts) > 1 else parts[0]
 
 
-def _floats(array: Any, rows: Tensor, device: torch.device) -> Tensor:
-    return _take(array, rows, device).float()
-
-
-def _take(array: Any, rows: Tensor, device: torch.device) -> Tensor:
+def _take(array: Any, rows: Tensor, there: Tensor) -> Tensor:
+    """Some rows on the device; `there` are the same rows, on it already."""
     if isinstance(array, Tensor):
-        return array[rows.to(array.device)]
-    return torch.from_numpy(np.ascontiguousarray(array[rows.numpy()])).to(device)
+        return array[there]
+    return torch.from_numpy(np.ascontiguousarray(array[rows.numpy()])).to(there.device)
 
 
 def _precision(device: torch.device) -> Any:

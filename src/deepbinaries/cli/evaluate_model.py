@@ -1,0 +1,78 @@
+"""Judging a trained model on a dataset's split: what `deepbinaries evaluate` does with a model's folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deepbinaries.cli.output import complain
+from deepbinaries.files import read_json
+from deepbinaries.model_folder import CONFIG
+
+if TYPE_CHECKING:
+    from deepbinaries.datasets import Dataset, Split
+    from deepbinaries.evaluation import Extras, Report, Rules
+    from deepbinaries.features import Prepared
+    from deepbinaries.model import Model
+
+FORMAT = "deepbinaries-model-evaluation"
+VERSION = 1
+
+
+def judge_model(
+    model: "Model",
+    dataset: "Dataset",
+    split: "Split",
+    *,
+    ignored: Sequence[str],
+    galleries: Sequence[str],
+    directions: Sequence[str],
+    rules: "Rules",
+    extras: "Extras",
+    features: Path,
+) -> "list[Report]":
+    """The reports of a model, a gallery after the other; `features` is where those of the pictures are kept."""
+    from deepbinaries.experiments.scores import score_parts
+    from deepbinaries.features import prepare
+
+    parts = split.parts(dataset, ignore_labels=ignored)
+    _tell_of_another_split(model, dataset, split)
+    read = model.trained_on.get("read", "first")
+    prepared = prepare(dataset, parts, model.encoder, features, vocabulary=model.vocabulary, read=read)
+    _tell_of_unknown_words(prepared)
+    reports = score_parts(
+        model.hasher,
+        prepared,
+        galleries=galleries,
+        directions=directions,
+        rules=rules,
+        extras=extras,
+        tell=complain,
+    )
+    return list(reports.values())
+
+
+def as_json(folder: Path, reports: "Sequence[Report]") -> dict[str, Any]:
+    """The reports, and which model they are about: by its digest, no path."""
+    config = read_json(folder / CONFIG)
+    model = {name: config[name] for name in ("method", "bits", "trained_on", "sha256")}
+    return {"format": FORMAT, "version": VERSION, "model": model, "reports": [report.to_json() for report in reports]}
+
+
+def _tell_of_another_split(model: "Model", dataset: "Dataset", split: "Split") -> None:
+    from deepbinaries.datasets import digest
+
+    trained_on = model.trained_on
+    learnt_from = trained_on.get("split") or {}
+    if trained_on.get("digest") == digest(dataset) and learnt_from.get("train") != split.digests()["train"]:
+        complain(
+            f"the model learnt from another split of {dataset.name}, perhaps also from some of these queries; "
+            f"judge it on the split {learnt_from.get('protocol', 'it was trained with')}"
+        )
+
+
+def _tell_of_unknown_words(prepared: "Prepared") -> None:
+    import numpy as np
+
+    queries = prepared.parts.query
+    if lost := int(np.isin(queries, prepared.without_known_words).sum()):
+        complain(f"{lost:,} of {len(queries):,} queries have a sentence without a known word, whose code means nothing")

@@ -1,0 +1,78 @@
+"""One training on the command line: what is learnt from, its log, and how it goes on after an interruption."""
+
+import json
+from collections.abc import Iterable, Sized
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deepbinaries.cli.output import complain, say
+from deepbinaries.cli.scalars import scalars
+from deepbinaries.errors import UsageError
+from deepbinaries.files import read_lines, written_whole
+from deepbinaries.model_folder import LOG
+
+if TYPE_CHECKING:
+    from deepbinaries.features import Pairs, Prepared
+
+History = list[dict[str, Any]]  # what each epoch had to say
+
+
+def has_patience(hasher: Any) -> bool:
+    """Whether the validation part decides when a training ends."""
+    return getattr(hasher.settings, "patience", None) is not None  # a method without epochs has none
+
+
+def check_validation(rows: Sized, *, wanted_by: str) -> None:
+    """Refuse a split without items to validate by."""
+    if not len(rows):
+        raise UsageError(
+            f"{wanted_by} needs a validation part, which this split lacks", next_step=f"leave {wanted_by} out"
+        )
+
+
+def all_pairs(prepared: "Prepared") -> "Pairs":
+    """Everything that may be learnt from."""
+    return prepared.pairs(prepared.readable(prepared.parts.train))
+
+
+def apart(prepared: "Prepared", *, wanted_by: str) -> "tuple[Pairs, Pairs]":
+    """The training part without the validation part, and the validation part."""
+    import numpy as np
+
+    validation = prepared.readable(prepared.parts.validation)
+    check_validation(validation, wanted_by=wanted_by)
+    return prepared.pairs(np.setdiff1d(prepared.readable(prepared.parts.train), validation)), prepared.pairs(validation)
+
+
+def learn(
+    hasher: Any,
+    pairs: "Pairs",
+    validation: "Pairs | None",
+    workplace: Path,
+    *,
+    tensorboard: Path | None = None,
+    heading: str = "",
+) -> History:
+    """Fit the hasher, from its last checkpoint where there is one; what each epoch had to say."""
+    workplace.mkdir(parents=True, exist_ok=True)
+    path = workplace / LOG
+    history = {entry["epoch"]: entry for entry in map(json.loads, read_lines(path) if path.exists() else [])}
+    with scalars(tensorboard) as write_scalars:
+
+        def log(entry: dict[str, Any]) -> None:
+            history[entry["epoch"]] = entry
+            write_history(history.values(), path)
+            write_scalars(entry)
+            figures = (f"{key} {value:.4g}" for key, value in entry.items() if isinstance(value, int | float))
+            say(heading + ", ".join(figures))
+            if "warning" in entry:
+                complain(f"{heading}epoch {entry['epoch']}: {entry['warning']}")
+
+        hasher.fit(pairs, validation=validation, checkpoints=workplace, log=log)
+    return list(history.values())
+
+
+def write_history(history: Iterable[dict[str, Any]], path: Path) -> None:
+    """Write the log of a training, one JSON line an epoch."""
+    with written_whole(path) as file:
+        file.write("".join(json.dumps(entry) + "\n" for entry in history).encode("ascii"))

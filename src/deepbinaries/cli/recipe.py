@@ -1,0 +1,85 @@
+"""What a training is made of: the defaults, what a file of settings says over them, and the options over both."""
+
+import typing
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from deepbinaries.cli.settings import parse_grid, parse_settings, parse_table, read_tables
+from deepbinaries.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from deepbinaries.vision.encoder import VisionSettings
+
+TABLES = ("method", "vision", "text")  # of a file of settings
+
+
+class Read(StrEnum):
+    """What is read of an item that has several sentences."""
+
+    FIRST = "first"
+    WHOLE = "whole"
+
+
+class Recipe(NamedTuple):
+    """The settings of a training."""
+
+    method: str
+    settings: dict[str, Any]  # of the method
+    grid: list[dict[str, Any]]  # combinations of more settings, of which the best is to be chosen
+    vision: "VisionSettings"
+    read: Read
+    words: int
+
+    def make(self, device: str, combination: dict[str, Any]) -> Any:
+        """The hasher with these settings and those of a combination."""
+        from deepbinaries.registry import METHODS
+
+        return METHODS.load(self.method).preset(self.method, device=device, **self.settings | combination)
+
+
+def read_recipe(
+    path: Path | None,
+    method: str | None,
+    bits: int | None,
+    settings: list[str] | None,
+    tuned: list[str] | None,
+    vision: list[str] | None,
+    read: Read | None,
+    words: int | None,
+) -> Recipe:
+    """The recipe of the options of `deepbinaries train`; None is an option that was not given."""
+    from deepbinaries.registry import check_settings
+    from deepbinaries.vision.encoder import VisionSettings
+
+    tables = read_tables(path, TABLES)
+    method_of_file = tables["method"].pop("name", "tvdb")
+    method = method or method_of_file
+    known = _settings_class(method)
+    given = ({} if bits is None else {"bits": bits}) | parse_settings(settings, known)
+    grid = parse_grid(tuned, known)
+    for name in given.keys() & (grid[0].keys() if grid else ()):
+        raise UsageError(f"{name} is both set and tuned", next_step="leave out one of the two")
+    chosen = {"bits": 64} | parse_table(tables["method"], known, of=f"[method] in {path}") | given
+    seeing = parse_table(tables["vision"], VisionSettings, of=f"[vision] in {path}")
+    seeing |= parse_settings(vision, VisionSettings)
+    check_settings(VisionSettings, seeing, of="vision")
+    text = parse_table(tables["text"], _text, of=f"[text] in {path}")
+    text |= {name: value for name, value in (("read", read), ("words", words)) if value is not None}
+    return Recipe(method, chosen, grid, VisionSettings(**seeing), *_text(**text))
+
+
+def _text(*, read: str = Read.FIRST, words: int = 12) -> tuple[Read, int]:
+    if read not in list(Read):
+        raise unknown_name("way to read", read, list(Read))
+    return Read(read), words
+
+
+def _settings_class(method: str) -> Any:
+    """The settings that a method knows."""
+    from deepbinaries.registry import METHODS
+
+    hasher = METHODS.load(method)
+    if not hasattr(hasher, "preset"):
+        raise UsageError(f"the method {method!r} has no `preset`", next_step="see deepbinaries.hashers.tvdb for one")
+    return typing.get_type_hints(hasher.__init__)["settings"]

@@ -1,0 +1,1 @@
+"""Experiments: what a fitted hasher is worth on a dataset's split, and results as lines that can be kept."""

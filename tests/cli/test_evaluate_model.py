@@ -1,0 +1,123 @@
+"""`evaluate MODEL DATASET`: the scores of a small model on the scenes it was trained on."""
+
+import json
+
+import pytest
+from small_training import DATA, run
+
+from deepbinaries.datasets import load
+from deepbinaries.datasets.protocols import make_split
+from deepbinaries.evaluation import evaluate_parts
+from deepbinaries.model import Model
+
+BOTH = ["image_to_text", "text_to_image"]
+
+
+@pytest.fixture
+def judged(trained, features, capsys):
+    """What `evaluate --json` says of the model, with more options."""
+
+    def judge(*options):
+        capsys.readouterr()
+        assert run("evaluate", trained, *DATA, "--features", features, "--json", *options) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return judge
+
+
+def test_both_directions_are_judged_on_the_database(judged):
+    reports = judged()["reports"]
+    assert [(report["score"]["rules"]["gallery"], report["direction"]) for report in reports] == [
+        ("database", direction) for direction in BOTH
+    ]
+
+
+def test_the_score_is_that_of_codes_made_by_the_model_itself(judged, trained):
+    scenes = load("scenes", items=60)
+    parts = make_split("", scenes).parts(scenes)
+    model = Model.from_pretrained(trained, device="cpu")
+    queries = model.encode_texts([scenes.sentences(row)[0] for row in parts.query])
+    gallery = model.encode_images([scenes.picture(row) for row in parts.gallery("clean")])
+    slow = evaluate_parts(queries, gallery, scenes, parts, kind="clean", direction="text_to_image")
+    (report,) = judged("--gallery", "clean", "--direction", "text_to_image")["reports"]
+    assert report["score"]["value"] == pytest.approx(slow.mean, abs=0.01)  # halves on disk may turn a bit
+    assert report["chance"] == pytest.approx(slow.chance)
+
+
+def test_galleries_can_be_asked_for_together(judged):
+    reports = judged("--gallery", "clean", "--gallery", "database")["reports"]
+    assert [report["score"]["rules"]["gallery"] for report in reports] == ["clean", "clean", "database", "database"]
+
+
+def test_the_rules_of_a_report_can_be_chosen(judged):
+    (report, _) = judged("--variant", "map@10/min", "--ignore-label", "tree", "--ndcg", "5")["reports"]
+    rules = report["score"]["rules"]
+    assert (rules["cutoff"], rules["relevance"]) == (10, "shared label without tree")
+    assert "ndcg@5" in report["metrics"]["values"]
+
+
+def test_the_model_is_named_by_its_digest_and_not_by_its_path(judged, trained):
+    content = judged()
+    assert content["model"]["sha256"] == json.loads((trained / "config.json").read_text())["sha256"]
+    assert str(trained) not in json.dumps(content)
+
+
+def test_a_page_for_people_has_what_is_needed_to_believe_it(trained, features, capsys):
+    assert run("evaluate", trained, *DATA, "--features", features) == 0
+    page = capsys.readouterr().out
+    for word in (*BOTH, "map@all", "interval", "map@500/min", "order of ties", "chance", "codes of the gallery"):
+        assert word in page
+
+
+def test_the_report_is_written_and_nothing_is_written_over(trained, features, tmp_path, capsys):
+    arguments = ("evaluate", trained, *DATA, "--features", features, "--out", tmp_path / "report.json")
+    assert run(*arguments) == 0
+    assert len(json.loads((tmp_path / "report.json").read_text())["reports"]) == 2
+    capsys.readouterr()
+    assert run(*arguments) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+def test_another_split_of_what_it_learnt_from_is_told_in_one_line(trained, features, capsys):
+    assert run("evaluate", trained, *DATA, "--features", features, "--split", "fraction:0.3", "--seed", "5") == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "split" in line]
+    assert "the model learnt from another split of scenes, perhaps also from some of these queries" in line
+
+
+def test_nothing_is_told_of_its_own_split(trained, features, capsys):
+    assert run("evaluate", trained, *DATA, "--features", features) == 0
+    assert "split" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "word"),
+    [
+        (["--labels", "labels.json"], 2, "--labels goes with files of codes"),
+        (["--paired"], 2, "--paired goes with files of codes"),
+        (["--ranking", "cosine"], 2, "--ranking goes with files of codes"),
+        (["--gallery", "dirty"], 2, "dirty"),
+        (["--direction", "text_to_sound"], 2, "text_to_sound"),
+        (["--ignore-label", "unicorn"], 2, "unicorn"),
+    ],
+)
+def test_what_does_not_go_with_a_model_is_one_line(trained, features, capsys, options, code, word):
+    assert run("evaluate", trained, *DATA, "--features", features, *options) == code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert word in line
+
+
+@pytest.mark.parametrize("options", [["--root", "here"], ["--split", "coco"], ["--device", "cpu"]])
+def test_what_goes_with_a_model_alone_is_refused_for_codes(tmp_path, capsys, options):
+    assert run("evaluate", tmp_path / "a.npy", tmp_path / "b.npy", "--paired", *options) == 2
+    assert f"{options[0]} goes with a model" in capsys.readouterr().err
+
+
+def test_a_folder_that_holds_no_model_is_told(tmp_path, capsys):
+    assert run("evaluate", tmp_path, "scenes") == 3
+    assert "holds no model" in capsys.readouterr().err
+
+
+def test_codes_have_one_gallery(tmp_path, capsys):
+    arguments = ("evaluate", tmp_path / "a.npy", tmp_path / "b.npy", "--paired", "--gallery", "clean")
+    assert run(*arguments, "--gallery", "database") == 2
+    assert "give --gallery once" in capsys.readouterr().err
