@@ -1,6 +1,6 @@
 # Every target sets up its own environment in .venv and is quick when nothing changed.
 #
-#   make demo    see it work
+#   make demo    see it work: learns from generated scenes, leaves demo/report.html
 #   make test    prove it: lint, types, layers, then every test with its coverage
 #   make check   lint, types and layers only
 #   make bench   measure it beside its peers; writes benchmarks/results/*.json
@@ -21,10 +21,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
-	@mkdir -p demo && rm -f demo/scenes.png
-	$(BIN)/deepbinaries dataset check scenes --set items=400 --sheet demo/scenes.png
-	$(BIN)/python examples/first_codes.py
-	@echo "Look at demo/scenes.png; then try: $(BIN)/deepbinaries --help"
+	$(BIN)/deepbinaries demo
 
 check: $(READY)
 	$(BIN)/ruff check .
