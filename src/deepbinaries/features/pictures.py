@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deepbinaries.datasets import Dataset
 from deepbinaries.errors import UsageError
-from deepbinaries.features.encoding import PictureEncoder, decode_ahead, encode_shard
+from deepbinaries.features.encoding import PictureEncoder, decode_ahead, encode_shards
 from deepbinaries.features.manifest import claim, describe
 from deepbinaries.features.shards import check_shard, read_note, write_shard
 from deepbinaries.features.store import FeatureStore, unfinished
@@ -19,6 +19,7 @@ from deepbinaries.progress import track
 
 SHARD_ITEMS = 512  # what a killed run loses at most; 88 MB in the paper's size
 MOST_WORKERS = 16
+BATCH = 64  # pictures encoded together
 
 
 def prepare_images(
@@ -27,7 +28,7 @@ def prepare_images(
     encoder: PictureEncoder,
     folder: str | Path,
     *,
-    batch: int = 32,
+    batch: int = BATCH,
     workers: int | None = None,
     progress: bool = True,
     shard_items: int = SHARD_ITEMS,
@@ -58,10 +59,10 @@ def prepare_images(
     ahead = batch + workers  # the next batch is ready when the encoder is, and no more lies in memory
     with closing(decode_ahead(dataset, left, at_least=at_least, workers=workers, ahead=ahead)) as decoded:
         pictures = track(decoded, "encoding pictures", total=len(left), mode=mode)
-        for shard in missing:
-            regions, failures = encode_shard(pictures, manifest.ids[shards[shard]], encoder, batch=batch, shape=shape)
-            write_shard(home, shard, regions, failures)
-            shape = regions.shape[1:]
+        ids = [manifest.ids[shards[shard]] for shard in missing]
+        with closing(encode_shards(pictures, ids, encoder, batch=batch, shape=shape)) as encoded:
+            for shard, (regions, failures) in zip(missing, encoded, strict=True):
+                write_shard(home, shard, regions, failures)
     return FeatureStore(home)
 
 

@@ -22,12 +22,13 @@ from deepbinaries.vision.backbones import WeightsCard, make_backbone
 from deepbinaries.vision.proposers import make_proposer
 from deepbinaries.vision.regions import Regions, choose_regions, positions
 from deepbinaries.vision.roi_align import roi_features
+from deepbinaries.vision.stretching import stretched
 
 FORMAT = 1  # of the features; it rises when the same pictures and settings give others
 MODES = ("roi", "crop")
 MULTIPLE = 32  # the stride of the default backbone
 MAX_SIDE = 2048
-AT_ONCE = 64  # pictures; their maps at 448 pixels take 64 MB
+AT_ONCE = 128  # pictures; their maps at 448 pixels take 64 MB on a GPU
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ class RegionEncoder:
         return 2 * self.settings.side if self.settings.mode == "roi" else None
 
     @property
+    def at_once(self) -> int:
+        """How many batches are best given at a time: a GPU is busy with one while regions of another are chosen."""
+        return 3 if getattr(self._backbone, "on_gpu", False) else 1
+
+    @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything that decides about the features, as JSON can hold it. The device is no part of it."""
         return {
@@ -111,55 +117,62 @@ class RegionEncoder:
         with ThreadPoolExecutor() as threads, np.errstate(over="ignore"):
             for start in range(0, len(pictures), AT_ONCE):
                 some = slice(start, start + AT_ONCE)
-                chosen, features = self._look(pictures[some], ids[some], threads)
-                if self.settings.l2_normalise:
-                    features /= np.maximum(np.linalg.norm(features, axis=2, keepdims=True), 1e-12)
-                encoded[some, :, : self.width] = features
-                encoded[some, :, self.width :] = [positions(regions.boxes) for regions in chosen]
+                boxes, features = self._look(pictures[some], ids[some], threads)
+                encoded[some, :, : self.width] = self._scaled(features)
+                encoded[some, :, self.width :] = positions(boxes.reshape(-1, 4)).reshape(boxes.shape)
         return encoded
 
     def regions(self, picture: Image.Image, id: str = "") -> Regions:  # noqa: A002
         """Where a picture is looked at."""
-        energy = _energy(self._maps([stretched(picture, self.settings.side)]))[0] if self._backbone.stride else None
+        energy = None
+        if self._backbone.stride:
+            with ThreadPoolExecutor(1) as threads:
+                energy = _energy(self._maps([picture], threads))[0]
         return self._choose(picture, energy, id)
 
     def _look(
         self, pictures: Sequence[Image.Image], ids: Sequence[str], threads: ThreadPoolExecutor
-    ) -> tuple[list[Regions], NDArray[np.float32]]:
-        """Regions of some pictures and their features, (n, keep + 1, width)."""
+    ) -> tuple[NDArray[np.float32], NDArray[np.floating]]:
+        """Boxes of some pictures, (n, keep + 1, 4), and their features, (n, keep + 1, width)."""
         named = ids or [""] * len(pictures)
-        if not self._backbone.stride:
-            chosen = list(threads.map(self._choose, pictures, [None] * len(pictures), named))
-            return chosen, self._of_crops(pictures, chosen, threads)
-        maps = self._maps(list(threads.map(partial(stretched, side=self.settings.side), pictures)))
-        chosen = list(threads.map(self._choose, pictures, _energy(maps), named))
+        maps = self._maps(pictures, threads) if self._backbone.stride else None
+        energy = [None] * len(pictures) if maps is None else _energy(maps)
+        # Windows are chosen in less time than a thread takes to hear of it.
+        each = map if getattr(self._proposer, "quick", False) else threads.map
+        boxes = np.stack([regions.boxes for regions in each(self._choose, pictures, energy, named)])
         if self.settings.mode == "crop":
-            return chosen, self._of_crops(pictures, chosen, threads)
-        return chosen, _of_maps(maps, np.stack([regions.boxes for regions in chosen]))
+            return boxes, self._of_crops(pictures, boxes, threads)
+        return boxes, _of_maps(maps, boxes)
 
     def _choose(self, picture: Image.Image, energy: NDArray[np.float32] | None, id: str) -> Regions:  # noqa: A002
         proposals = self._proposer.propose(picture, energy, id=id)
         return choose_regions(proposals, picture.size, keep=self.settings.keep, proposer=self._proposer.name)
 
-    def _maps(self, pixels: list[NDArray[np.uint8]]) -> Any:
+    def _maps(self, pictures: Sequence[Image.Image], threads: ThreadPoolExecutor) -> Any:
         """Maps as an array, or as a tensor from a backbone that can leave them where they are."""
-        make = getattr(self._backbone, "tensor_maps", self._backbone.maps)
-        return make(np.stack(pixels))
+        side = self.settings.side
+        backbone: Any = self._backbone
+        if getattr(backbone, "on_gpu", False):
+            return backbone.maps_of_pictures(pictures, side)
+        make = getattr(backbone, "tensor_maps", backbone.maps)
+        return make(np.stack(list(threads.map(partial(stretched, side=side), pictures))))
+
+    def _scaled(self, features: NDArray[np.floating]) -> NDArray[np.floating]:
+        if not self.settings.l2_normalise:
+            return features
+        long: NDArray[np.float32] = features.astype(np.float32)
+        scaled: NDArray[np.float32] = long / np.maximum(np.linalg.norm(long, axis=2, keepdims=True), 1e-12)
+        return scaled
 
     def _of_crops(
-        self, pictures: Sequence[Image.Image], chosen: list[Regions], threads: ThreadPoolExecutor
+        self, pictures: Sequence[Image.Image], boxes: NDArray[np.float32], threads: ThreadPoolExecutor
     ) -> NDArray[np.float32]:
         """One vector a region, (n, keep + 1, width); a picture at a time, since each is many crops."""
         vectors = []
-        for picture, regions in zip(pictures, chosen, strict=True):
-            crops = threads.map(partial(crop, picture, side=self._backbone.crop_side), regions.boxes)
+        for picture, of_picture in zip(pictures, boxes, strict=True):
+            crops = threads.map(partial(crop, picture, side=self._backbone.crop_side), of_picture)
             vectors.append(self._backbone.vectors(np.stack(list(crops))))
         return np.stack(vectors)
-
-
-def stretched(picture: Image.Image, side: int) -> NDArray[np.uint8]:
-    """The pixels of a picture made square, (side, side, 3), whatever its shape was."""
-    return np.asarray(picture.resize((side, side), Image.Resampling.BICUBIC))
 
 
 def crop(picture: Image.Image, box: NDArray[np.floating], side: int) -> NDArray[np.uint8]:
@@ -178,7 +191,7 @@ def _energy(maps: Any) -> NDArray[np.float32]:
     return energy
 
 
-def _of_maps(maps: Any, boxes: NDArray[np.float32]) -> NDArray[np.float32]:
+def _of_maps(maps: Any, boxes: NDArray[np.float32]) -> NDArray[np.floating]:
     """Features of boxes (n, k, 4) on maps (n, d, h, w): (n, k, d). The last box is the picture: the mean of its map."""
     if isinstance(maps, np.ndarray):
         features = roi_features(maps, boxes)
@@ -188,4 +201,5 @@ def _of_maps(maps: Any, boxes: NDArray[np.float32]) -> NDArray[np.float32]:
 
     pooled = roi_features(maps, torch.from_numpy(boxes))
     pooled[:, -1] = maps.mean((2, 3))
-    return pooled.float().cpu().numpy()
+    found: NDArray[np.floating] = pooled.cpu().numpy()  # in the precision of the maps, which is half on a GPU
+    return found

@@ -1,15 +1,17 @@
 """A torch network behind the contract of a backbone: arrays go in, arrays come out, nothing is learned."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 from torch import Tensor, nn
 
 from deepbinaries.errors import UsageError
 from deepbinaries.vision.backbones import WeightsCard
+from deepbinaries.vision.stretching import stretched_on
 
 
 class TorchBackbone:
@@ -47,6 +49,18 @@ class TorchBackbone:
 
     def tensor_maps(self, pixels: NDArray[np.uint8]) -> Tensor:
         """The maps where they were computed: a thousand of them would take longer to leave a GPU than to make."""
+        return self._maps(self._moved(pixels))
+
+    def maps_of_pictures(self, pictures: Sequence[Image.Image], side: int) -> Tensor:
+        """The same of RGB pictures, which are made square where the maps are computed."""
+        with torch.inference_mode():
+            return self._maps(stretched_on(self._device, pictures, side))
+
+    @property
+    def on_gpu(self) -> bool:
+        return self._device.type == "cuda"
+
+    def _maps(self, pixels: Tensor) -> Tensor:
         if self._to_maps is None:
             raise UsageError(f"{self.name} has no maps, only vectors", next_step="use mode=crop")
         with torch.inference_mode(), self._half():
@@ -55,18 +69,19 @@ class TorchBackbone:
     def vectors(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """One feature vector a picture of (n, s, s, 3): (n, width)."""
         with torch.inference_mode():
-            return self._run(self._network, pixels).float().cpu().numpy()
+            return self._run(self._network, self._moved(pixels)).float().cpu().numpy()
 
-    def _run(self, network: Callable[[Tensor], Tensor], pixels: NDArray[np.uint8]) -> Tensor:
-        tensor = torch.from_numpy(np.ascontiguousarray(pixels)).to(self._device).permute(0, 3, 1, 2)
+    def _moved(self, pixels: NDArray[np.uint8]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(pixels)).to(self._device).permute(0, 3, 1, 2)
+
+    def _run(self, network: Callable[[Tensor], Tensor], pixels: Tensor) -> Tensor:
         # One by one on a CPU: batches outgrow its caches, and so a picture's features never depend on its neighbours.
-        at_once = 1 if self._device.type == "cpu" else max(len(tensor), 1)
-        starts = range(0, max(len(tensor), 1), at_once)
-        return torch.cat([network(tensor[start : start + at_once]) for start in starts])
+        at_once = max(len(pixels), 1) if self.on_gpu else 1
+        starts = range(0, max(len(pixels), 1), at_once)
+        return torch.cat([network(pixels[start : start + at_once]) for start in starts])
 
     def _half(self) -> AbstractContextManager[object]:
-        on_gpu = self._device.type == "cuda"
-        return torch.autocast("cuda", dtype=torch.float16) if on_gpu else nullcontext()
+        return torch.autocast("cuda", dtype=torch.float16) if self.on_gpu else nullcontext()
 
 
 def find_device(name: str) -> torch.device:

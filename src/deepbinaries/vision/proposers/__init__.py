@@ -17,7 +17,10 @@ __all__ = ["Proposer", "make_proposer"]
 
 @runtime_checkable
 class Proposer(Protocol):
-    """A way to find regions. Each may be called from several threads at once."""
+    """A way to find regions. Each may be called from several threads at once.
+
+    One that takes well below a millisecond may say so by `quick = True`: it is then asked without threads.
+    """
 
     @property
     def name(self) -> str:

@@ -19,6 +19,7 @@ class Grid:
 
     name = "grid"
     digest = ""
+    quick = True
 
     def propose(
         self,

@@ -1,0 +1,30 @@
+import numpy as np
+import pytest
+from drawn import disc
+from PIL import Image
+
+from deepbinaries.vision.stretching import stretched, stretched_on
+
+
+@pytest.fixture
+def pictures():
+    """Of three sizes, out of order, smaller and larger than the square that they become."""
+    rng = np.random.default_rng(0)
+    noise = Image.fromarray(rng.integers(0, 256, (300, 40, 3), dtype=np.uint8))
+    return [
+        Image.fromarray(disc()),
+        noise,
+        Image.fromarray(disc()).resize((64, 48)),
+        noise.transpose(Image.Transpose.FLIP_TOP_BOTTOM),
+    ]
+
+
+def test_tensors_are_stretched_as_pillow_stretches_pictures(pictures):
+    import torch
+
+    squares = stretched_on(torch.device("cpu"), pictures, 96)
+    slowly = np.stack([stretched(picture, 96) for picture in pictures])
+    assert squares.shape == (4, 3, 96, 96)
+    difference = np.abs(squares.permute(0, 2, 3, 1).numpy().astype(int) - slowly)
+    assert difference.max() <= 8  # at the edge of the disc, where Pillow clips between its two passes
+    assert difference.mean() < 0.3
