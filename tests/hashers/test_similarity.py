@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from deepbinaries.datasets import Labels
 from deepbinaries.errors import DataError
-from deepbinaries.hashers.similarity import ahead, by_label_set, by_row, decompose, label_matrix, row_keys, similarity
+from deepbinaries.hashers.similarity import (
+    LabelSimilarity,
+    ahead,
+    by_label_set,
+    by_row,
+    decompose,
+    label_matrix,
+    row_keys,
+    similarity,
+)
 
 label_rows = st.lists(st.sets(st.integers(0, 4)), min_size=1, max_size=12)
 
@@ -88,20 +97,38 @@ def test_what_labels_cannot_tell_apart_adds_no_direction_however_many_sets_there
     assert S.embedding(8).shape == (301, 1)
 
 
-def test_a_selection_of_items_has_the_similarity_of_their_labels():
+@pytest.mark.parametrize("whole", [by_label_set, LabelSimilarity])
+def test_a_selection_of_items_has_the_similarity_of_their_labels(whole):
     labels = matrix_of([{0}, {0, 1}, {2}, {0}, {3}])
     rows = torch.tensor([3, 4, 0])
-    some = by_label_set(labels).select(rows)
+    some = whole(labels).select(rows)
     assert len(some.between) == 2
     assert torch.equal(some @ torch.eye(3), similarity(labels[rows], labels[rows]))
 
 
-def test_batches_prepared_ahead_come_in_order_with_their_spectrum():
+@pytest.mark.parametrize("n_batches", [0, 1, 9])  # none, fewer than wait at once, more
+def test_batches_prepared_ahead_come_in_order_with_their_spectrum(n_batches):
     labels = matrix_of([{0}, {0, 1}, {2}, {0}, {3}])
-    batches = [torch.tensor([0, 2]), torch.tensor([4, 1, 3])]
-    for rows, S in zip(batches, ahead(by_label_set(labels), batches, "cpu"), strict=True):
+    batches = [torch.randperm(5, generator=torch.Generator().manual_seed(seed))[:3] for seed in range(n_batches)]
+    found = list(ahead(LabelSimilarity(labels), batches, "cpu", workers=2))
+    assert len(found) == n_batches
+    for rows, S in zip(batches, found, strict=True):
         assert "spectrum" in vars(S)
-        assert torch.equal(S @ torch.eye(len(rows)), similarity(labels[rows], labels[rows]))
+        assert torch.equal(S @ torch.eye(3), similarity(labels[rows], labels[rows]))
+
+
+def test_no_more_batches_are_prepared_than_will_soon_be_wanted():
+    taken = []
+
+    def endless():
+        while True:
+            taken.append(1)
+            yield torch.tensor([0, 1])
+
+    prepared = ahead(LabelSimilarity(matrix_of([{0}, {1}])), endless(), "cpu", workers=1)
+    next(prepared)
+    assert len(taken) == 3
+    prepared.close()
 
 
 def test_equal_rows_have_equal_keys_and_others_do_not():

@@ -6,20 +6,25 @@ Items with equal label sets have equal rows in S. A collection has far fewer lab
 updates ask of S (a product, its mean, its eigenvectors) is computed between label sets, and N x N is never held.
 """
 
+import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from deepbinaries.errors import DataError
 
+Centring = Literal["double", "mean"]
+
 LinAlgError = torch.linalg.LinAlgError  # type: ignore[attr-defined]  # public, but not marked so
 
 CPU_SIDE = 1024  # a decomposition up to this size is faster on the CPU: a GPU spends it on starting small kernels
+MOST_WORKERS = 12  # decompositions at once; one of a batch of 512 takes 10 to 40 ms, a step on a GPU 3 to 12
 
 
 def similarity(labels_a: Tensor, labels_b: Tensor) -> Tensor:
@@ -67,6 +72,7 @@ class SetSimilarity:
 
     between: Tensor  # (sets, sets), symmetric
     of: Tensor  # (n,), the set that every item carries
+    centring: Centring = "double"  # before eigenvectors are taken
 
     def __matmul__(self, X: Tensor) -> Tensor:
         """S X, (n, columns): the sums of X over every label set, then a product between sets."""
@@ -75,7 +81,7 @@ class SetSimilarity:
 
     @property
     def T(self) -> "SetSimilarity":  # noqa: N802  # as a matrix calls it
-        return SetSimilarity(self.between.T, self.of)
+        return SetSimilarity(self.between.T, self.of, self.centring)
 
     def mean(self) -> Tensor:
         """The density: the mean of S over all pairs of items."""
@@ -89,14 +95,18 @@ class SetSimilarity:
 
     @cached_property
     def spectrum(self) -> tuple[Tensor, Tensor]:
-        """The positive eigenvalues of the double-centred S, largest first, and the eigenvectors, one row a set.
+        """The positive eigenvalues of the centred S, largest first, and the eigenvectors, one row a set.
 
+        `double` takes the means of rows and columns away: an item that is similar to many is then as far from all as
+        the others. `mean` takes away the mean of S alone, and such items stay near to everything, as they are.
         With E (n, sets) saying who carries what and D = E'E the counts, E D^-1/2 has orthonormal columns, so
         S = E K E' has the eigenvalues of D^1/2 K D^1/2, and for its eigenvectors W those of S are E D^-1/2 W.
         """
         share = self.counts / len(self.of)
         means = self.between @ share
-        K = self.between - means[:, None] - means[None, :] + share @ means
+        K = self.between - share @ means
+        if self.centring == "double":
+            K = self.between - means[:, None] - means[None, :] + share @ means
         root = self.counts.sqrt()
         w, W = decompose(torch.linalg.eigh, root[:, None] * K * root[None, :])
         # Rounding makes eigenvalues of this size out of the zeros that equal rows of S have.
@@ -104,46 +114,94 @@ class SetSimilarity:
         kept = int((w > noise).sum())
         return w.flip(0)[:kept], (W / root[:, None]).flip(1)[:, :kept]
 
-    def embedding(self, bits: int) -> Tensor:
-        """P, (n, k): items as the k <= bits first eigenvectors, weighted; P P' is the best such picture of S.
+    def embedding(self, bits: int, power: float = 0.5) -> Tensor:
+        """P, (n, k): items as the k <= bits first eigenvectors, weighted by a power of their eigenvalues.
+
+        With the root, P P' is the best such picture of S; lower powers give more room to what few labels tell apart.
 
         Its Frobenius norm is sqrt(n bits), as that of codes. The columns of zeros that would fill P up to
         `bits` are left out, since no rotation of them reaches a code. Where all are equally similar, k is 0.
         """
         w, vectors = (part[..., :bits] for part in self.spectrum)
-        scale = (len(self.of) * bits / w.sum()).sqrt()
-        return (vectors * w.sqrt() * scale)[self.of]
+        weights = w**power
+        scale = (len(self.of) * bits / weights.square().sum()).sqrt()
+        return (vectors * weights * scale)[self.of]
 
     def select(self, rows: Tensor) -> "SetSimilarity":
         """S between some of the items."""
         sets, of = torch.unique(self.of[rows], return_inverse=True)
-        return SetSimilarity(self.between[sets[:, None], sets], of)
+        return SetSimilarity(self.between[sets[:, None], sets], of, self.centring)
 
-    def to(self, device: torch.device | str) -> "SetSimilarity":
+    def centred(self, centring: Centring) -> "SetSimilarity":
+        """The same under another centring."""
+        return self if centring == self.centring else SetSimilarity(self.between, self.of, centring)
+
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "SetSimilarity":
         """The same on another device, with the spectrum if it is known already."""
-        moved = SetSimilarity(self.between.to(device), self.of.to(device))
+        return self._each(lambda part: part.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> "SetSimilarity":
+        """The same in memory from which a GPU can take it while the CPU goes on."""
+        return self._each(Tensor.pin_memory)
+
+    def _each(self, move: Callable[[Tensor], Tensor]) -> "SetSimilarity":
+        moved = SetSimilarity(move(self.between), move(self.of), self.centring)
         if "spectrum" in vars(self):
             w, vectors = self.spectrum
-            vars(moved)["spectrum"] = w.to(device), vectors.to(device)
+            vars(moved)["spectrum"] = move(w), move(vectors)
         return moved
 
 
+@dataclass(frozen=True, eq=False)
+class LabelSimilarity:
+    """S of items of which only some are ever asked for at once, as batches are: nothing is held of the others.
+
+    >>> S = LabelSimilarity(torch.tensor([[True, False], [True, True], [False, True]]))
+    >>> S.select(torch.tensor([2, 0])).between.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    labels: Tensor  # as in `similarity`
+    centring: Centring = "double"
+
+    def select(self, rows: Tensor) -> SetSimilarity:
+        """S between some of the items."""
+        some = self.labels[rows]
+        return by_row(similarity(some, some)).centred(self.centring)
+
+
 def ahead(
-    S: SetSimilarity, batches: Iterable[Tensor], device: torch.device | str, *, workers: int = 2
+    S: SetSimilarity | LabelSimilarity,
+    batches: Iterable[Tensor],
+    device: torch.device | str,
+    *,
+    workers: int | None = None,
 ) -> Iterator[SetSimilarity]:
     """S of every batch of rows in turn, its spectrum found by other threads while a GPU is busy with earlier batches.
 
-    S lies on the CPU, where an eigen-decomposition of this size is fastest.
+    S lies on the CPU, where an eigen-decomposition of this size is fastest. Two cores are left to those who feed the
+    GPU, unless the number of `workers` is given.
     """
+    on_gpu = torch.device(device).type == "cuda"
 
     def ready(rows: Tensor) -> SetSimilarity:
         of_batch = S.select(rows)
         _ = of_batch.spectrum
-        return of_batch.to(device)
+        return of_batch.pin_memory() if on_gpu else of_batch
 
+    workers = workers or max(1, min(MOST_WORKERS, (os.cpu_count() or 1) - 2))
+    waiting: deque[Future[SetSimilarity]] = deque()
     # One core a worker: threads of torch that wait for each other in a loop would hold up everybody.
-    with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        yield from pool.map(ready, batches)
+    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        for rows in batches:
+            waiting.append(pool.submit(ready, rows))
+            if len(waiting) > 2 * workers:  # nobody idles, and few wait in memory
+                yield waiting.popleft().result().to(device, non_blocking=on_gpu)
+        while waiting:
+            yield waiting.popleft().result().to(device, non_blocking=on_gpu)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def by_label_set(labels: Tensor) -> SetSimilarity:
