@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
 from deepbinaries.errors import UsageError
 from deepbinaries.hashers.heads import NetworkSettings
-from deepbinaries.hashers.image_networks import IMAGE_NETWORKS, RegionLSTM, RegionMax, WholePicture
+from deepbinaries.hashers.image_networks import IMAGE_NETWORKS, RegionLSTM, RegionMax, RegionVote, WholePicture
 from deepbinaries.hashers.text_networks import TEXT_NETWORKS, BagOfWords, TextCNN
 
 SMALL = NetworkSettings(bits=6, hidden=10, fc=12, embed=8, maps=5)
@@ -59,6 +61,38 @@ def test_the_order_of_regions_matters_to_the_lstm_and_not_to_the_maximum():
     assert torch.allclose(maximum(regions), maximum(turned), atol=1e-6)
 
 
+def test_a_vote_has_three_weights_more_than_the_whole_picture():
+    assert size(RegionVote(16, SMALL)) == size(WholePicture(16, SMALL)) + 3
+
+
+def test_the_loudest_region_decides_a_vote_and_the_others_do_not():
+    network = RegionVote(16, SMALL).eval()
+    regions = torch.randn(1, 4, 20)
+    values = network.head(regions[..., :16])[0]
+    a, b, c = network.weights
+    expected = a * values[3] + b * values[:3].max(0).values + c * values[:3].min(0).values
+    assert torch.allclose(network(regions)[0], expected)
+
+
+@pytest.mark.parametrize("network", [RegionMax, RegionVote])
+def test_regions_fall_silent_while_training_only(network):
+    torch.manual_seed(0)
+    made = network(16, replace(SMALL, region_dropout=0.5))
+    regions = torch.randn(4, 5, 20)
+    assert not torch.equal(made(regions), made(regions))
+    made.eval()
+    assert torch.equal(made(regions), made(regions))
+
+
+@pytest.mark.parametrize("network", [RegionMax, RegionVote])
+def test_a_picture_of_which_no_region_is_heard_has_its_whole(network):
+    made = network(16, replace(SMALL, region_dropout=1 - 1e-9))
+    regions = torch.randn(2, 5, 20)
+    changed = torch.cat([torch.randn(2, 4, 20), regions[:, -1:]], dim=1)
+    assert torch.isfinite(made(regions)).all()
+    assert torch.equal(made(regions), made(changed))
+
+
 def test_padding_says_nothing_to_a_bag_of_words():
     network = BagOfWords(9, SMALL).eval()
     short, padded = torch.tensor([[3, 4]]), torch.tensor([[3, 4, 0, 0, 0]])
@@ -73,7 +107,8 @@ def test_a_paddings_embedding_is_zero_and_stays_zero():
 
 
 @pytest.mark.parametrize(
-    "nonsense", [{"bits": 0}, {"bits": 1025}, {"hidden": 0}, {"dropout": 1.0}, {"activation": "tanh"}]
+    "nonsense",
+    [{"bits": 0}, {"bits": 1025}, {"hidden": 0}, {"dropout": 1.0}, {"region_dropout": -0.1}, {"activation": "tanh"}],
 )
 def test_nonsense_sizes_are_refused_where_they_are_written(nonsense):
     with pytest.raises(UsageError):

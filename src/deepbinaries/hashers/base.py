@@ -20,7 +20,9 @@ __all__ = ["POSITION", "Hasher", "Images", "Pairs", "Texts", "check_hasher"]
 class Hasher(Protocol):
     """A method; its constructor only stores settings, `fit` learns, `encode` never does."""
 
-    bits: int
+    @property
+    def bits(self) -> int:
+        """The length of a code."""
 
     def fit(self, pairs: Pairs) -> Self: ...
 

@@ -11,7 +11,8 @@ Retrieval", ICCV 2017: "Updating B", "Updating H" and Algorithm 1. With items as
 | `centred`    | the same with S - mean(S)                             | all bits seek the same row         |
 | `gram`       | bits coupled by ||B H' - M T||^2, one after another   | works                              |
 | `projection` | fixed targets from the labels alone                   | works; a control                   |
-| `spectral`   | eigenvectors of S rotated onto the outputs, rounded   | works; the default                 |
+| `spectral`   | eigenvectors of S rotated onto the outputs, rounded   | works                              |
+| `relaxed`    | eigenvectors of S rotated towards signs, not rounded  | works; the default                 |
 
 Differs from the paper in: an exact zero keeps the previous bit (the paper leaves the sign of zero open), and every
 update but `printed` is ours. The equations are in `updates`, who is similar to whom in `similarity`, when codes are
@@ -36,6 +37,7 @@ from deepbinaries.hashers.updates import (
     Gram,
     Printed,
     Projection,
+    Relaxed,
     Spectral,
     Update,
     sign,
@@ -45,12 +47,13 @@ from deepbinaries.registry import check_settings
 
 MOST_PASSES = 20  # over the whole set, to set the codes of routine N
 
-UPDATES: Mapping[str, type[Printed | Centred | Gram | Projection | Spectral]] = {
+UPDATES: Mapping[str, type[Printed | Centred | Gram | Projection | Spectral | Relaxed]] = {
     "printed": Printed,
     "centred": Centred,
     "gram": Gram,
     "projection": Projection,
     "spectral": Spectral,
+    "relaxed": Relaxed,
 }
 
 
@@ -90,11 +93,18 @@ def start_all(update: Update, labels: Tensor, bits: int, rng: np.random.Generato
             codes = _projected(labels, bits, rng)
             return codes, codes.clone()
         case Spectral() if (P := by_label_set(labels).embedding(bits)).shape[1]:
-            R, _ = np.linalg.qr(rng.standard_normal((bits, bits)))
-            codes = sign(P @ torch.from_numpy(R[: P.shape[1]]).to(P))
+            codes = sign(P @ _random_rotation(P.shape[1], bits, rng).to(P))
             return codes, codes.clone()
+        case Relaxed(power) if (P := by_label_set(labels).centred("mean").embedding(bits, power)).shape[1]:
+            values = P @ _random_rotation(P.shape[1], bits, rng).to(P)
+            return values, values.clone()
         case _:
             return _repeated(update, labels, bits, rng)
+
+
+def _random_rotation(rows: int, bits: int, rng: np.random.Generator) -> Tensor:
+    R, _ = np.linalg.qr(rng.standard_normal((bits, bits)))
+    return torch.from_numpy(R[:rows])
 
 
 def _repeated(update: Update, labels: Tensor, bits: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:

@@ -18,6 +18,8 @@ class NetworkSettings:
     fc: int = 1024  # units of the first fully connected layer
     activation: str = "relu"  # after it; the paper's image side has "identity"
     dropout: float = 0.0  # after it
+    input_dropout: float = 0.0  # before it, on the image side
+    region_dropout: float = 0.0  # whole regions that are not heard while training, where the loudest counts
     embed: int = 128  # numbers a word
     widths: tuple[int, ...] = (3, 4, 5)  # of the convolutions, in words
     maps: int = 128  # of each width
@@ -27,20 +29,25 @@ class NetworkSettings:
             raise UsageError(f"bits={self.bits} is outside 1..1024", next_step="64 is a good start")
         if self.activation not in ACTIVATIONS:
             raise UsageError(f"activation={self.activation!r} is unknown", next_step="take relu or identity")
-        if min(self.hidden, self.fc, self.embed, self.maps, *self.widths) < 1 or not 0 <= self.dropout < 1:
+        dropouts = self.dropout, self.input_dropout, self.region_dropout
+        if (
+            min(self.hidden, self.fc, self.embed, self.maps, *self.widths) < 1
+            or not 0 <= min(dropouts) <= max(dropouts) < 1
+        ):
             raise UsageError("a layer has no units, or all of them drop out", next_step="give sizes from 1 on")
 
 
 class Head(nn.Module):
     """Two fully connected layers: features to `fc` units to bits; the last one is linear."""
 
-    def __init__(self, inputs: int, net: NetworkSettings, *, activation: str = ""):
+    def __init__(self, inputs: int, net: NetworkSettings, *, activation: str = "", input_dropout: float = 0.0):
         super().__init__()
+        self.before = nn.Dropout(input_dropout)
         self.first = nn.Linear(inputs, net.fc)
         self.activation = ACTIVATIONS[activation or net.activation]()
         self.dropout = nn.Dropout(net.dropout)
         self.last = nn.Linear(net.fc, net.bits)
 
     def forward(self, features: Tensor) -> Tensor:
-        values: Tensor = self.last(self.dropout(self.activation(self.first(features))))
+        values: Tensor = self.last(self.dropout(self.activation(self.first(self.before(features)))))
         return values

@@ -21,7 +21,7 @@ class RegionLSTM(nn.Module):
             if "bias_ih" in name:
                 # Gates come in the order input, forget, cell, output; open forget gates let early regions through.
                 nn.init.ones_(bias.data[net.hidden : 2 * net.hidden])
-        self.head = Head(net.hidden, net)
+        self.head = Head(net.hidden, net, input_dropout=net.input_dropout)
 
     def forward(self, regions: Tensor) -> Tensor:
         outputs, _ = self.lstm(regions)
@@ -35,7 +35,7 @@ class WholePicture(nn.Module):
     def __init__(self, width: int, net: NetworkSettings):
         super().__init__()
         self.width = width
-        self.head = Head(width, net)
+        self.head = Head(width, net, input_dropout=net.input_dropout)
 
     def forward(self, regions: Tensor) -> Tensor:
         values: Tensor = self.head(regions[:, -1, : self.width])
@@ -47,7 +47,7 @@ class RegionMean(nn.Module):
 
     def __init__(self, width: int, net: NetworkSettings):
         super().__init__()
-        self.head = Head(width + POSITION, net)
+        self.head = Head(width + POSITION, net, input_dropout=net.input_dropout)
 
     def forward(self, regions: Tensor) -> Tensor:
         values: Tensor = self.head(regions.mean(dim=1).relu())
@@ -63,13 +63,47 @@ class RegionMax(nn.Module):
     def __init__(self, width: int, net: NetworkSettings):
         super().__init__()
         self.width = width
+        self.dropout = net.region_dropout
         self.speak = nn.Linear(width + POSITION, net.hidden)
-        self.head = Head(width + net.hidden, net)
+        self.head = Head(width + net.hidden, net, input_dropout=net.input_dropout)
 
     def forward(self, regions: Tensor) -> Tensor:
-        loudest = self.speak(regions[:, :-1]).amax(dim=1).relu()
+        said = self.speak(regions[:, :-1])
+        if self.training and self.dropout:
+            said = said.masked_fill(silent(said, self.dropout), -torch.inf)
+        loudest = said.amax(dim=1).relu()  # nobody is heard: nothing is said
         values: Tensor = self.head(torch.cat([regions[:, -1, : self.width], loudest], dim=1))
         return values
 
 
-IMAGE_NETWORKS = {"lstm": RegionLSTM, "whole": WholePicture, "mean": RegionMean, "max": RegionMax}
+class RegionVote(nn.Module):
+    """The whole picture and each region give values by the same two layers; the loudest yes and no join the whole's.
+
+    F = a whole + b max over regions + c min over regions, with a, b, c learnt: as many weights as the whole picture
+    alone has, and three.
+    """
+
+    def __init__(self, width: int, net: NetworkSettings):
+        super().__init__()
+        self.width = width
+        self.dropout = net.region_dropout
+        self.head = Head(width, net, input_dropout=net.input_dropout)
+        self.weights = nn.Parameter(torch.tensor([1.0, 0.5, 0.5]))
+
+    def forward(self, regions: Tensor) -> Tensor:
+        values = self.head(regions[..., : self.width])
+        whole, of_regions = values[:, -1], values[:, :-1]
+        if self.training and self.dropout:
+            # A silent region says what the whole picture says.
+            of_regions = torch.where(silent(of_regions, self.dropout), whole[:, None], of_regions)
+        a, b, c = self.weights
+        voted: Tensor = a * whole + b * of_regions.amax(dim=1) + c * of_regions.amin(dim=1)
+        return voted
+
+
+def silent(said: Tensor, share: float) -> Tensor:
+    """Which regions of (n, regions, values) are not heard this time, (n, regions, 1)."""
+    return torch.rand(said.shape[:2], device=said.device)[..., None] < share
+
+
+IMAGE_NETWORKS = {"lstm": RegionLSTM, "whole": WholePicture, "mean": RegionMean, "max": RegionMax, "vote": RegionVote}

@@ -13,8 +13,9 @@ Differs from the paper in: the printed update collapses on data whose labels ove
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -36,12 +37,13 @@ from deepbinaries.hashers.code_learning import (
     CodeHealth,
     by_label_set,
     make_update,
+    sign,
     start_all,
     update_all,
 )
 from deepbinaries.hashers.heads import NetworkSettings
 from deepbinaries.hashers.image_networks import IMAGE_NETWORKS
-from deepbinaries.hashers.similarity import SetSimilarity, ahead
+from deepbinaries.hashers.similarity import LabelSimilarity, SetSimilarity, ahead, similarity
 from deepbinaries.hashers.text_networks import TEXT_NETWORKS
 from deepbinaries.hashers.training import Towers, TrainingSettings, choose_device, encode, train
 
@@ -54,9 +56,9 @@ MAX_BYTES = 4 * 2**30
 class TVDBSettings(TrainingSettings, NetworkSettings):
     """Everything that decides what TVDB learns; networks and training have their own lines."""
 
-    image: str = "lstm"  # how regions are read: "lstm" (the paper's), "whole" (I1), "mean" (I2), "max"
+    image: str = "lstm"  # how regions are read: "lstm" (the paper's), "whole" (I1), "mean" (I2), "max", "vote"
     text: str = "cnn"  # how sentences are read: "cnn" (the paper's), "bow" (T1), "lstm" (T2)
-    update: str = "spectral"  # of the target codes: "printed", "centred", "gram", "projection", "spectral"
+    update: str = "spectral"  # of the targets: "printed", "centred", "gram", "projection", "spectral", "relaxed"
     eta: float = 0.3  # weight of the networks' outputs in it, eqs. 6 and 8
     routine: str = "tvdb"  # when codes are updated: "tvdb", or the paper's variants "s", "n", "e1", "e2"
     loss: str = "mean"  # "frobenius": as printed, eta times the sum of squares
@@ -78,7 +80,7 @@ PRESETS = {
         activation="identity", update="printed", eta=1e-4, loss="frobenius", learning_rate=1e-4, batch=128
     ),
     "tvdb-lstm": LSTM,
-    "tvdb": replace(LSTM, image="max"),
+    "tvdb": replace(LSTM, image="whole", update="relaxed", input_dropout=0.2, embed=256, widths=(1, 2, 3, 4), maps=256),
     "tvdb-i1": replace(LSTM, image="whole"),
     "tvdb-i2": replace(LSTM, image="mean"),
     "tvdb-t1": replace(LSTM, text="bow"),
@@ -99,8 +101,7 @@ class CodeObjective:
         self.update = make_update(settings.update)
         self.device = device
         self.labels = torch.from_numpy(labels.matrix()).to(device)
-        self.whole = by_label_set(self.labels.cpu())  # who is similar to whom in all of the training set
-        self.similar: Iterator[SetSimilarity] = iter(())  # in each batch to come
+        self.prepared: Iterator[SetSimilarity] | None = None  # S of the batches to come, where found beforehand
         rng = np.random.default_rng(settings.seed)
         if self.routine.start == "whole set" or settings.update == "projection":
             self.B, self.H = start_all(self.update, self.labels, settings.bits, rng)
@@ -108,18 +109,29 @@ class CodeObjective:
             shape = (2, len(labels), settings.bits)
             self.B, self.H = torch.from_numpy(rng.choice([-1.0, 1.0], shape).astype(np.float32)).to(device)
 
-    def before_epoch(self, batches: Sequence[Tensor]) -> None:
+    @cached_property
+    def whole(self) -> SetSimilarity:
+        """Who is similar to whom in all of the training set."""
+        return by_label_set(self.labels).centred(getattr(self.update, "centring", "double"))
+
+    def before_training(self, batches: Iterator[Tensor]) -> None:
         # Eigenvectors are best found on the CPU, by other threads, while the GPU is busy with earlier batches.
-        if self.device.type == "cuda" and self.settings.update == "spectral" and self.routine.update_batches:
-            self.similar = ahead(self.whole, batches, self.device)
-        else:
-            self.similar = (self.whole.select(rows).to(self.device) for rows in batches)
+        centring = getattr(self.update, "centring", None)
+        if self.device.type == "cuda" and centring is not None and self.routine.update_batches:
+            self.prepared = ahead(LabelSimilarity(self.labels.cpu(), centring), batches, self.device)
+
+    def similar(self, rows: Tensor) -> Tensor | SetSimilarity:
+        """S between the items of the next batch."""
+        if self.prepared is not None:
+            return next(self.prepared)
+        labels = self.labels[rows]
+        return similarity(labels, labels)
 
     def loss(self, F: Tensor, G: Tensor, rows: Tensor) -> Tensor:
         B, H = self.B[rows], self.H[rows]
         if self.routine.update_batches:
             with torch.no_grad():
-                S, eta = next(self.similar), self.settings.eta
+                S, eta = self.similar(rows), self.settings.eta
                 B, H = self.update(CodeBatch(B=B, H=H, F=F.detach(), G=G.detach(), S=S, eta=eta))
             self.B[rows], self.H[rows] = B, H
         squares = (B - F).square(), (H - G).square()
@@ -131,10 +143,8 @@ class CodeObjective:
         every = self.routine.whole_set_every
         if every is not None and (epoch + 1) % every == 0:
             F, G = outputs()
-            self.B, self.H = update_all(
-                self.update, self.whole.to(self.device), self.B, self.H, F, G, self.settings.eta
-            )
-        health = CodeHealth.of(self.B[:4096])
+            self.B, self.H = update_all(self.update, self.whole, self.B, self.H, F, G, self.settings.eta)
+        health = CodeHealth.of(sign(self.B[:4096]))
         found = {f"codes_{name}": value for name, value in dataclasses.asdict(health).items()}
         return found | ({"warning": text} if (text := health.collapse_warning()) else {})
 

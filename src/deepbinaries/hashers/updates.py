@@ -8,12 +8,13 @@ or as `SetSimilarity`, so that the same lines serve a batch and a whole training
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from deepbinaries.errors import UsageError
-from deepbinaries.hashers.similarity import SetSimilarity, by_row, decompose
+from deepbinaries.hashers.similarity import Centring, SetSimilarity, by_row, decompose
 
 
 def sign(x: Tensor) -> Tensor:
@@ -46,7 +47,8 @@ class CodeBatch:
     eta: float
 
 
-Update = Callable[[CodeBatch], tuple[Tensor, Tensor]]  # the new B and H; it never changes what it is given
+# The new B and H, what the networks shall learn; it never changes what it is given.
+Update = Callable[[CodeBatch], tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -105,12 +107,12 @@ class Gram:
 
     def __call__(self, batch: CodeBatch) -> tuple[Tensor, Tensor]:
         B, H, S, eta = batch.B, batch.H, batch.S, batch.eta
-        M, s = B.shape[1], float(S.mean())
-        if not 0 < s < 1:
-            return B, H
-        scale = M * (self.r or target_deviation(M)) / math.sqrt(s * (1 - s))
-        B = sweep(B, H, scale * (S @ H - s * H.sum(0)) + eta * batch.F)
-        H = sweep(H, B, scale * (S.T @ B - s * B.sum(0)) + eta * batch.G)
+        M, s = B.shape[1], S.mean()
+        variance = s * (1 - s)
+        usable = variance > 0  # asked of the codes at the end, not here: a GPU's answer would have to be waited for
+        scale = M * (self.r or target_deviation(M)) / torch.where(usable, variance, 1.0).sqrt()
+        B = torch.where(usable, sweep(B, H, scale * (S @ H - s * H.sum(0)) + eta * batch.F), B)
+        H = torch.where(usable, sweep(H, B, scale * (S.T @ B - s * B.sum(0)) + eta * batch.G), H)
         return B, H
 
 
@@ -124,12 +126,17 @@ def target_deviation(bits: int) -> float:
 
 
 def sweep(B: Tensor, H: Tensor, Q: Tensor) -> Tensor:
-    """B after one pass over its bits, each set to the exact minimiser of J while the others stand still."""
+    """B after one pass over its bits, each set to the exact minimiser of J while the others stand still.
+
+    Bits are 0 and 1 on the way, so that one operation takes the sign and keeps a tie: with b = 2 x - 1,
+    Q_m - sum of C_ml b_l is Q_m + sum of C_ml - 2 sum of C_ml x_l.
+    """
     C = (H.T @ H).fill_diagonal_(0)
-    bits = B.T.clone(memory_format=torch.contiguous_format)  # (M, n): the values of one bit lie together
-    for m, Q_m in enumerate(Q.T.contiguous()):
-        bits[m] = sign_or_keep(torch.addmv(Q_m, bits.T, C[m], alpha=-1), bits[m])
-    return bits.T.contiguous()
+    Q = (Q + C.sum(1)).T.contiguous()
+    bits = (B.T > 0).to(B.dtype).contiguous()  # (M, n): the values of one bit lie together
+    for bit, Q_m, C_m in zip(*(torch.split(rows, 1) for rows in (bits, Q, C)), strict=True):
+        torch.heaviside(torch.addmm(Q_m, C_m, bits, alpha=-2), bit, out=bit)
+    return (2 * bits - 1).T.contiguous()
 
 
 @dataclass(frozen=True)
@@ -160,14 +167,52 @@ class Spectral:
     whose pairs are all similar, or all dissimilar, leaves the codes as they are.
     """
 
+    centring: ClassVar[Centring] = "double"
+
     def __call__(self, batch: CodeBatch) -> tuple[Tensor, Tensor]:
         F, G, eta = batch.F, batch.G, batch.eta
-        S = batch.S if isinstance(batch.S, SetSimilarity) else by_row(batch.S)
-        P = S.embedding(F.shape[1]).to(F)
+        P = over_sets(batch.S).centred(self.centring).embedding(F.shape[1]).to(F)
         if not P.shape[1]:
             return batch.B, batch.H
         Z = P @ rotation(P, (F + G) / 2)
         return sign_or_keep(Z + eta * F, batch.B), sign_or_keep(Z + eta * G, batch.H)
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """The networks learn real values, turned so that taking their signs loses least; the signs are the codes.
+
+    P = U diag(w^p), the M largest eigenpairs (w, U) of S - mean(S), w > 0, p = 3/8; ||P|| = sqrt(n M)
+    R = argmin over orthogonal R of ||P R - sign(F + G)|| = U V',    U diag V' = svd of P' sign(F + G)
+    B = H <- P R
+
+    A network that learns signs of labels' embeddings learns E[sign]; what ranks well is sign(E), so rounding waits
+    until the codes are used. S keeps its row means, which the double centring of `spectral` loses: a picture with many
+    labels is relevant to more queries. This is iterative quantisation (Gong and Lazebnik, 2011) of the labels, with
+    the networks in the loop. p was chosen on validation parts: the root suits labels of like frequency, lower powers
+    those where one label is everywhere. A batch whose pairs are all similar leaves the targets as they are.
+    """
+
+    power: float = 0.375
+
+    centring: ClassVar[Centring] = "mean"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.power <= 1:
+            raise UsageError(f"power={self.power} is outside 0..1", next_step="0.375 is a good start")
+
+    def __call__(self, batch: CodeBatch) -> tuple[Tensor, Tensor]:
+        F, G = batch.F, batch.G
+        P = over_sets(batch.S).centred(self.centring).embedding(F.shape[1], self.power).to(F)
+        if not P.shape[1]:
+            return batch.B, batch.H
+        Z = P @ rotation(P, sign(F + G))
+        return Z, Z.clone()
+
+
+def over_sets(S: Tensor | SetSimilarity) -> SetSimilarity:
+    """S through its label sets, whichever way it is given."""
+    return S if isinstance(S, SetSimilarity) else by_row(S)
 
 
 def rotation(P: Tensor, towards: Tensor) -> Tensor:

@@ -1,0 +1,177 @@
+"""Train and judge on real photographs; every number becomes a cell of results/<dataset>/cells.jsonl.
+
+    python results/photographs.py coco18 --root ~/coco18 --rule r18 --rows main
+    python results/photographs.py coco18 --root ~/coco18 --rule r17 --rows regions --yolox yolox_nano_416.onnx
+
+The rows and their settings are the table ROWS below. Settings were chosen at 64 bits on the validation parts; what runs
+here learns from the whole training part, and queries are only ever asked.
+"""
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deepbinaries.datasets import load
+from deepbinaries.datasets.splits import Split
+from deepbinaries.evaluation import compare
+from deepbinaries.experiments.cells import Cell, append_cells, make_cell
+from deepbinaries.experiments.scores import Reports, score_parts
+from deepbinaries.features import Prepared, prepare
+from deepbinaries.features.texts import Read
+from deepbinaries.hashers.tvdb import TVDB
+from deepbinaries.language import TokenSettings
+from deepbinaries.model import make_encoder
+from deepbinaries.vision.encoder import VisionSettings
+
+RULES = {"r18": (), "r17": ("person",), "all": ()}  # labels that do not count
+BATCH = {"coco18": 512, "iapr22": 256}
+READING: dict[str, tuple[Read, int]] = {"coco18": ("first", 16), "iapr22": ("whole", 40)}
+PAPERS_READING: tuple[Read, int] = ("first", 12)
+BITS = (16, 32, 64, 128)
+SEEDS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One training."""
+
+    method: str
+    bits: int = 64
+    seed: int = 0
+    proposer: str = "grid"
+    experiment: str = "main"
+    settings: dict[str, Any] = field(default_factory=dict)  # beside the preset's
+    reading: tuple[Read, int] | None = None  # None: that of the dataset
+
+
+def main_rows() -> Iterator[Row]:
+    """Both methods at every length, three seeds at 64 bits, and the update as printed beside them."""
+    for method in ("tvdb", "tvdb-lstm"):
+        for bits in (64, 16, 32, 128):
+            yield Row(method, bits)
+        yield from (Row(method, seed=seed) for seed in SEEDS[1:])
+    yield Row("tvdb-lstm", settings={"update": "printed", "eta": 1e-4})
+
+
+def reading_rows() -> Iterator[Row]:
+    """The paper's reading: 12 words of the first sentence."""
+    for method in ("tvdb", "tvdb-lstm"):
+        yield Row(method, reading=PAPERS_READING)
+
+
+def region_rows() -> Iterator[Row]:
+    """Forms of the image side at equal training; `whole` is what regions have to beat."""
+    for seed in SEEDS:
+        yield Row("tvdb", seed=seed, experiment="regions", settings={"image": "whole"})
+        for proposer in ("grid", "yolox"):
+            for image in ("vote", "max"):
+                yield Row("tvdb", seed=seed, proposer=proposer, experiment="regions", settings={"image": image})
+
+
+ROWS = {"main": main_rows, "reading": reading_rows, "regions": region_rows}
+
+
+def run(row: Row, name: str, rule: str, prepared: Prepared, device: str) -> tuple[list[Cell], Reports]:
+    """The cells of a row, and the reports they come from."""
+    hasher = TVDB.preset(row.method, device=device, bits=row.bits, seed=row.seed, batch=BATCH[name], **row.settings)
+    began = time.monotonic()
+    hasher.fit(prepared.pairs(prepared.readable(prepared.parts.train)))
+    seconds = time.monotonic() - began
+    reports = score_parts(hasher, prepared)
+    read, words = row.reading or READING[name]
+    settings = {"batch": BATCH[name], "read": read, "words": words} | row.settings
+    facts: dict[str, Any] = {
+        "experiment": row.experiment,
+        "method": row.method,
+        "settings": settings,
+        "rule": rule,
+        "seed": row.seed,
+        "seconds": seconds,
+        "proposer": row.proposer,
+        "command": command(row, name, rule),
+    }
+    return [make_cell(report, **facts) for report in reports.values()], reports
+
+
+def command(row: Row, name: str, rule: str) -> str:
+    """The commands that train and judge the same model."""
+    read, words = row.reading or READING[name]
+    ignored = "".join(f" --ignore-label {label}" for label in RULES[rule])
+    own = {"batch": BATCH[name], "seed": row.seed} | row.settings
+    settings = "".join(f" --set {key}={value}" for key, value in own.items())
+    proposer = (
+        "" if row.proposer == "grid" else f" --vision proposer={row.proposer} --proposer-path yolox_nano_416.onnx"
+    )
+    train = f"deepbinaries train {name} --out model --method {row.method} --bits {row.bits}{settings}{ignored}"
+    judge = f"deepbinaries evaluate model {name}{ignored} --gallery database --gallery clean"
+    return f"{train} --read {read} --words {words}{proposer} && {judge}"
+
+
+def prepared_for(row: Row, name: str, rule: str, options: argparse.Namespace) -> Prepared:
+    """The dataset as the row wants it; features are made once for each proposer."""
+    dataset = load(name, options.root)
+    parts = Split.load(Path(options.root) / "split.json").parts(dataset, ignore_labels=RULES[rule])
+    encoder = make_encoder(
+        VisionSettings(proposer=row.proposer),
+        backbone_weights=options.lite0,
+        proposer_path=options.yolox if row.proposer == "yolox" else None,
+        device=options.device,
+    )
+    read, words = row.reading or READING[name]
+    return prepare(dataset, parts, encoder, options.features, settings=TokenSettings(length=words), read=read)
+
+
+def over_whole(scores: dict[str, dict[str, list[Any]]]) -> Iterator[dict[str, Any]]:
+    """How much better each form is than the whole picture, query by query, means over seeds, with 95 % intervals."""
+    whole = scores.pop("whole")
+    for form, by_place in scores.items():
+        for place, per_seed in by_place.items():
+            difference = compare(np.mean(per_seed, axis=0), np.mean(whole[place], axis=0))
+            interval = [round(difference.interval.low, 4), round(difference.interval.high, 4)]
+            yield {"form": form, "place": place, "over_whole": round(difference.mean, 4), "interval": interval}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", choices=BATCH)
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--rule", choices=RULES, required=True)
+    parser.add_argument("--rows", choices=ROWS, required=True)
+    parser.add_argument("--part", default="0/1", help="i/n: every n-th row from i on, to share the work")
+    parser.add_argument("--out", type=Path, help="cells to add to; default: beside this file")
+    parser.add_argument("--features", default="features")
+    parser.add_argument("--lite0")
+    parser.add_argument("--yolox")
+    parser.add_argument("--device", default="auto")
+    options = parser.parse_args()
+    out = options.out or Path(__file__).parent / options.dataset / "cells.jsonl"
+    part, of = map(int, options.part.split("/"))
+    stores: dict[Any, Prepared] = {}
+    forms: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))  # scores of each query by seed
+    for row in list(ROWS[options.rows]())[part::of]:
+        key = row.proposer, row.reading
+        if key not in stores:
+            stores[key] = prepared_for(row, options.dataset, options.rule, options)
+        cells, reports = run(row, options.dataset, options.rule, stores[key], options.device)
+        append_cells(out, cells)
+        scores = {"/".join(place): round(report.mean, 4) for place, report in reports.items()}
+        print(json.dumps({"row": str(row), **scores, "seconds": cells[0]["seconds"]}), flush=True)
+        image = row.settings.get("image", "")
+        for place, report in reports.items():
+            forms[image if image == "whole" else f"{image}, {row.proposer}"]["/".join(place)].append(report.per_query)
+    if options.rows == "regions" and of == 1:
+        lines = [json.dumps({"rule": options.rule} | line) for line in over_whole(forms)]
+        print("\n".join(lines), flush=True)
+        with out.with_name("regions.jsonl").open("a") as file:
+            file.write("".join(line + "\n" for line in lines))
+
+
+if __name__ == "__main__":
+    main()
