@@ -50,7 +50,7 @@ EPOCHS = 4  # of a run; the first warms up, and the last one finds batches that 
 class Sizes:
     """How large everything is; what is not here is as the presets have it."""
 
-    pairs: int = 25_600
+    pairs: int = 12_800
     width: int = 1280  # of the default backbone
     paper_pairs: int = 50_000
     paper_width: int = 4096  # AlexNet's
@@ -61,7 +61,7 @@ class Sizes:
     bits: int = 128
     batch: int = 512
     units: int = 1024  # of the LSTM and of the fully connected layers
-    pictures: int = 16_384
+    pictures: int = 8192
     files: int = 1024  # distinct ones among them
     picture_batch: int = 64
     repeats: int = 3

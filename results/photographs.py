@@ -12,7 +12,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,8 @@ def run(row: Row, name: str, rule: str, prepared: Prepared, device: str) -> tupl
     seconds = time.monotonic() - began
     reports = score_parts(hasher, prepared)
     read, words = row.reading or READING[name]
-    settings = {"batch": BATCH[name], "read": read, "words": words} | row.settings
+    settings = asdict(hasher.settings) | {"read": read, "words": words}
+    del settings["bits"], settings["seed"]  # cells have them beside
     facts: dict[str, Any] = {
         "experiment": row.experiment,
         "method": row.method,

@@ -61,7 +61,7 @@ def read_recipe(
     for name in given.keys() & (grid[0].keys() if grid else ()):
         raise UsageError(f"{name} is both set and tuned", next_step="leave out one of the two")
     chosen = {"bits": 64} | parse_table(tables["method"], known, of=f"[method] in {path}") | given
-    seeing = parse_table(tables["vision"], VisionSettings, of=f"[vision] in {path}")
+    seeing = _vision_of(method) | parse_table(tables["vision"], VisionSettings, of=f"[vision] in {path}")
     seeing |= parse_settings(vision, VisionSettings)
     check_settings(VisionSettings, seeing, of="vision")
     text = parse_table(tables["text"], _text, of=f"[text] in {path}")
@@ -73,6 +73,14 @@ def _text(*, read: str = Read.FIRST, words: int = 12) -> tuple[Read, int]:
     if read not in list(Read):
         raise unknown_name("way to read", read, list(Read))
     return Read(read), words
+
+
+def _vision_of(method: str) -> dict[str, Any]:
+    """How a method wants pictures to be seen, where it has a wish."""
+    from deepbinaries.registry import METHODS
+
+    wish = getattr(METHODS.load(method), "vision", None)
+    return dict(wish(method)) if wish else {}
 
 
 def _settings_class(method: str) -> Any:

@@ -1,0 +1,86 @@
+"""The tables of results/README.md, from the cells: `python results/tables.py` writes them between their marks."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from deepbinaries.experiments.cells import Cell, read_cells
+from deepbinaries.files import written_whole
+
+HERE = Path(__file__).parent
+START, END = "<!-- tables: start -->", "<!-- tables: end -->"
+DIRECTIONS = ("image_to_text", "text_to_image")
+BITS = (16, 32, 64, 128)
+TITLES = {
+    ("coco18", "r18"): "coco18, a shared label (r18)",
+    ("coco18", "r17"): "coco18, a shared label other than `person` (r17)",
+    ("iapr22", "all"): "iapr22",
+}
+
+
+def tables() -> Iterator[str]:
+    """The lines of all tables."""
+    for (dataset, rule), title in TITLES.items():
+        cells = [cell for cell in read_cells(HERE / dataset / "cells.jsonl") if cell["rule"] == rule]
+        yield from of_main(title, [cell for cell in cells if cell["experiment"] == "main"])
+
+
+def of_main(title: str, cells: list[Cell]) -> Iterator[str]:
+    """One row a method and gallery, one column a length: picture query / sentence query."""
+    chance = {cell["gallery"]: short(cell["chance"]) for cell in cells}
+    yield f"### {title}"
+    yield ""
+    yield f"MAP@all, picture query / sentence query; chance {chance['database']} (`clean` {chance['clean']})."
+    yield ""
+    yield f"| method | reads | gallery | {' | '.join(f'{bits} bits' for bits in BITS)} | 64 bits, three seeds |"
+    yield "| --- " * (len(BITS) + 4) + "|"
+    rows: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        rows[name(cell), f"{cell['settings']['words']} words", cell["gallery"]].append(cell)
+    for row, found in rows.items():
+        lengths = [both([cell for cell in found if cell["bits"] == bits and cell["seed"] == 0]) for bits in BITS]
+        at_64 = [cell for cell in found if cell["bits"] == 64]
+        seeds = both(at_64, spread=True) if len({cell["seed"] for cell in at_64}) > 1 else ""
+        yield f"| {' | '.join((*row, *lengths, seeds))} |"
+    yield ""
+
+
+def name(cell: Cell) -> str:
+    """The method, and its update where that is not the preset's."""
+    return f"`{cell['method']}`" + (", `printed`" if cell["settings"]["update"] == "printed" else "")
+
+
+def both(cells: list[Cell], *, spread: bool = False) -> str:
+    """The means of both directions, with the largest distance from them where asked for."""
+    parts = []
+    for direction in DIRECTIONS:
+        scores = [cell["map_all"] for cell in cells if cell["direction"] == direction]
+        if not scores:
+            return ""
+        mean = sum(scores) / len(scores)
+        parts.append(short(mean) + (f" ± {short(max(abs(score - mean) for score in scores))}" if spread else ""))
+    return " / ".join(parts)
+
+
+def short(value: float) -> str:
+    """Three digits, without the zero before them.
+
+    >>> short(0.61234)
+    '.612'
+    """
+    return f"{value:.3f}".lstrip("0")
+
+
+def page() -> str:
+    """README.md with the tables of the cells as they are now."""
+    text = (HERE / "README.md").read_text(encoding="utf-8")
+    before, rest = text.split(START)
+    _, after = rest.split(END)
+    lines = "\n".join(tables())
+    return f"{before}{START}\n\n{lines}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    content = page().encode()
+    with written_whole(HERE / "README.md") as file:
+        file.write(content)

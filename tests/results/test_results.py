@@ -1,0 +1,56 @@
+"""The published results: every number on their page is that of a cell, and every cell can be repeated."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from deepbinaries.experiments.cells import read_cells
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def load(name):
+    """A script of the results, as a module."""
+    spec = importlib.util.spec_from_file_location(name, RESULTS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(params=["coco18", "iapr22"])
+def cells(request):
+    return read_cells(RESULTS / request.param / "cells.jsonl")
+
+
+def test_the_tables_are_those_of_the_cells():
+    tables = load("tables")
+    assert tables.page() == (RESULTS / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_cell_is_better_than_its_worst_order_of_ties_and_not_than_its_best(cells):
+    for cell in cells:
+        assert cell["pessimistic"] <= cell["map_all"] <= cell["optimistic"]
+
+
+def test_every_main_row_has_both_galleries_and_both_directions(cells):
+    rows = {}
+    for cell in cells:
+        key = cell["method"], str(cell["settings"]), cell["bits"], cell["rule"], cell["seed"], cell["proposer"]
+        rows.setdefault(key, set()).add((cell["gallery"], cell["direction"]))
+    assert all(len(places) == 4 for places in rows.values())
+
+
+def test_three_seeds_are_there_for_both_methods_at_64_bits(cells):
+    for rule in {cell["rule"] for cell in cells}:
+        for method in ("tvdb", "tvdb-lstm"):
+            seeds = {c["seed"] for c in cells if (c["rule"], c["method"], c["bits"]) == (rule, method, 64)}
+            assert seeds == {0, 1, 2}
+
+
+def test_a_command_names_everything_that_a_row_sets():
+    photographs = load("photographs")
+    row = photographs.Row("tvdb-lstm", 32, seed=2, proposer="yolox", settings={"update": "printed"})
+    command = photographs.command(row, "coco18", "r17")
+    for part in ("--method tvdb-lstm", "--bits 32", "seed=2", "update=printed", "--ignore-label person", "yolox"):
+        assert part in command
