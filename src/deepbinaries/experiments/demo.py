@@ -36,7 +36,7 @@ SHOWN_PICTURES, SHOWN_SENTENCES = 6, 4
 GALLERY = "clean"  # that answers: none of its items was learnt from
 
 # Smaller networks than the method's own: scenes are simple, and nobody waits long for a demo.
-QUICK = {"hidden": 256, "fc": 512, "widths": (1, 2, 3), "batch": 64, "epochs": 20, "learning_rate": 2e-3}
+QUICK = {"fc": 512, "embed": 64, "maps": 64, "widths": (1, 2, 3), "batch": 64, "epochs": 20, "learning_rate": 2e-3}
 
 Tell = Callable[[str], None]
 
