@@ -84,6 +84,7 @@ def test_it_has_no_maps(alexnet):
         alexnet.maps(disc()[None])
 
 
-def test_without_weights_it_says_which_to_give():
-    with pytest.raises(UsageError, match="alexnet comes without weights; give torchvision's alexnet"):
+def test_without_weights_it_says_which_to_give(monkeypatch, tmp_path):
+    monkeypatch.setenv("DEEPBINARIES_CACHE", str(tmp_path))
+    with pytest.raises(UsageError, match="alexnet comes without weights; run `deepbinaries download alexnet`"):
         make_backbone("alexnet")

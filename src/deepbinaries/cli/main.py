@@ -15,6 +15,7 @@ import typer
 from deepbinaries import __version__
 from deepbinaries.cli.dataset import app as dataset_app
 from deepbinaries.cli.demo import demo
+from deepbinaries.cli.download import download
 from deepbinaries.cli.encode import encode
 from deepbinaries.cli.evaluate import evaluate
 from deepbinaries.cli.output import AsJson, complain, write_json, write_table, write_text
@@ -41,6 +42,7 @@ app.add_typer(dataset_app, name="dataset")
 app.command()(train)
 app.command()(encode)
 app.command()(evaluate)
+app.command()(download)
 
 
 class Kind(StrEnum):

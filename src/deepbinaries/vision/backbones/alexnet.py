@@ -1,7 +1,8 @@
 """AlexNet up to fc7, the paper's backbone: 4096 features after the ReLU, without fc8.
 
 Source: A. Krizhevsky, "One weird trick for parallelizing convolutional neural networks", 2014. Modules carry the names
-and shapes of torchvision's `alexnet`, so that its published weights load by name. No weights come with this package.
+and shapes of torchvision's `alexnet`, so that its published weights load by name. No weights come with this package;
+`deepbinaries download alexnet` fetches them.
 """
 
 from pathlib import Path
@@ -11,33 +12,41 @@ from torch import Tensor, nn
 
 from deepbinaries.errors import UsageError
 from deepbinaries.vision.backbones import WeightsCard
+from deepbinaries.vision.backbones.published import PUBLISHED, kept_at
 from deepbinaries.vision.backbones.torch_backbone import TorchBackbone
-from deepbinaries.vision.backbones.weights import load_into, read_weights
+from deepbinaries.vision.backbones.weights import Weights, load_into, read_weights
 
 WIDTH = 4096
 CROP_SIDE = 224
 MEAN = (0.485, 0.456, 0.406)  # of ImageNet's training pictures, from 0 to 1
 STD = (0.229, 0.224, 0.225)
+UNSTATED = "as stated by whoever made the file"
 
 
 def load(*, weights: str | Path | None = None, device: str = "cpu") -> TorchBackbone:
-    """The backbone with the weights of a safetensors file or of `FILE.pth#sha256=DIGEST`. It knows crops only."""
-    if weights is None:
-        raise UsageError(
-            "alexnet comes without weights", next_step="give torchvision's alexnet as FILE.pth#sha256=DIGEST"
-        )
+    """The backbone with the weights that `download` has kept, or with those of a file. It knows crops only."""
     network = AlexNet()
-    found = read_weights(weights)
+    found = _downloaded() if weights is None else read_weights(weights)
     load_into(network, found, leave_out="classifier.6.")
     card = WeightsCard(
         sha256=found.sha256,
-        licence="as stated by whoever made the file",
+        licence=PUBLISHED["alexnet"].licence if found.sha256 == PUBLISHED["alexnet"].sha256 else UNSTATED,
         source=found.source,
         preprocessing=f"RGB, (x / 255 - mean) / std, mean {MEAN}, std {STD}",
     )
     return TorchBackbone(
         "alexnet", network, to_maps=None, width=WIDTH, stride=0, crop_side=CROP_SIDE, card=card, device=device
     )
+
+
+def _downloaded() -> Weights:
+    path = kept_at("alexnet")
+    if not path.exists():
+        raise UsageError(
+            "alexnet comes without weights",
+            next_step="run `deepbinaries download alexnet` (244 MB), or give FILE.pth#sha256=DIGEST",
+        )
+    return read_weights(f"{path}#sha256={PUBLISHED['alexnet'].sha256}")
 
 
 class AlexNet(nn.Module):
