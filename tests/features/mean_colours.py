@@ -35,6 +35,33 @@ class MeanColours:
         return rows
 
 
+class OnGpu(MeanColours):
+    """Asks for several batches at a time, as an encoder on a GPU does; remembers the kinds of pictures it was given."""
+
+    at_once = 3
+
+    def __init__(self, **more):
+        super().__init__(**more)
+        self.kinds = set()
+
+    def encode(self, pictures, ids):
+        self.kinds |= {type(picture) for picture in pictures}
+        return super().encode(pictures, ids)
+
+
+class Interrupted(OnGpu):
+    """Ctrl-C comes to all of its group while it works, on a machine that decodes in processes."""
+
+    def __init__(self):
+        super().__init__()
+        os.cpu_count = lambda: 4
+
+    def encode(self, pictures, ids):
+        if "scene-00000" in ids:
+            os.killpg(os.getpgrp(), signal.SIGINT)
+        return super().encode(pictures, ids)
+
+
 class KilledAt(MeanColours):
     """Kills its own process in the given batch, as a power cut would."""
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mean_colours import MeanColours, WithFaults
+from mean_colours import MeanColours, OnGpu, WithFaults
+from PIL import Image
 
 from deepbinaries.datasets import load
 from deepbinaries.errors import DataError, Error, UsageError
@@ -27,9 +28,10 @@ prepare_images(load("scenes", items=14), None, mean_colours.{encoder}, {folder!r
 """
 
 
-def process(encoder: str, folder: Path) -> subprocess.Popen:
+def process(encoder: str, folder: Path, **how) -> subprocess.Popen:
     command = [sys.executable, "-c", SCRIPT.format(encoder=encoder, folder=str(folder), how=HOW)]
-    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)})
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    return subprocess.Popen(command, env=environment, **how)
 
 
 def directly(dataset, rows):
@@ -162,7 +164,47 @@ def test_an_encoder_of_another_type_or_shape_is_refused(scenes, tmp_path):
             prepare_images(scenes, None, encoder, tmp_path, **HOW)
 
 
-def test_a_full_disk_is_one_clear_line_and_what_was_done_stays(scenes, store, tmp_path, monkeypatch):
+@pytest.fixture
+def four_cores(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_processes_that_decode_for_a_gpu_change_nothing(scenes, tmp_path):
+    faulty = WithFaults(scenes, {1: b"", 6: scenes.picture(6)[:200], 13: "gone"})
+    by_threads = prepare_images(faulty, None, MeanColours(), tmp_path / "threads", **HOW)
+    encoder = OnGpu()
+    by_processes = prepare_images(faulty, None, encoder, tmp_path / "processes", **HOW)
+    assert encoder.kinds == {np.ndarray}
+    assert np.array_equal(by_processes.as_array(), by_threads.as_array())
+    assert by_processes.failures == by_threads.failures
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_one_worker_decodes_without_processes(scenes, tmp_path):
+    encoder = OnGpu()
+    prepare_images(scenes, [0], encoder, tmp_path, **{**HOW, "workers": 1})
+    assert encoder.kinds == {Image.Image}
+
+
+def test_two_cores_decode_without_processes(scenes, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    encoder = OnGpu()
+    prepare_images(scenes, [0], encoder, tmp_path, **HOW)
+    assert encoder.kinds == {Image.Image}
+
+
+def test_ctrl_c_ends_the_processes_that_decode(tmp_path):
+    interrupted = process("Interrupted()", tmp_path, stderr=subprocess.PIPE, process_group=0)
+    _, said = interrupted.communicate(timeout=60)  # whoever is left would hold the pipe
+    assert interrupted.returncode == -signal.SIGINT
+    assert said.count(b"Traceback") == said.count(b"\nKeyboardInterrupt") == 1  # and only one of them complains
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """A disk that has no space left for the third shard; `full_disk()` gives it some."""
+
     @contextmanager
     def until_the_disk_is_full(path):
         with written_whole(path) as file:
@@ -171,13 +213,27 @@ def test_a_full_disk_is_one_clear_line_and_what_was_done_stays(scenes, store, tm
             yield file
 
     monkeypatch.setattr(shards, "written_whole", until_the_disk_is_full)
+    return monkeypatch.undo
+
+
+def test_a_full_disk_is_one_clear_line_and_what_was_done_stays(scenes, store, tmp_path, full_disk):
     with pytest.raises(Error, match=r"00002.npy cannot be written \(No space left"):
         prepare_images(scenes, None, MeanColours(), tmp_path, **HOW)
-    monkeypatch.undo()
+    full_disk()
     encoder = MeanColours()
     mended = prepare_images(scenes, None, encoder, tmp_path, **HOW)
     assert flat(encoder.encoded) == list(scenes.ids[8:])
     assert np.array_equal(mended.regions(range(14)), store.regions(range(14)))
+
+
+def test_a_disk_that_is_full_while_a_gpu_goes_on_stops_the_run_as_well(scenes, tmp_path, full_disk):
+    with pytest.raises(Error, match=r"00002.npy cannot be written \(No space left"):
+        prepare_images(scenes, None, OnGpu(), tmp_path, **HOW)
+    full_disk()
+    encoder = MeanColours()
+    prepare_images(scenes, None, encoder, tmp_path, **HOW)
+    # The last shard may have been written before the news of the third arrived.
+    assert flat(encoder.encoded) in (list(scenes.ids[8:]), list(scenes.ids[8:12]))
 
 
 def test_a_damaged_shard_stops_the_next_run_and_only_it_is_made_anew(scenes, tmp_path):

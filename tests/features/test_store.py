@@ -135,7 +135,7 @@ def test_a_shard_that_cannot_be_written_says_why(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
         with pytest.raises(Error, match=r"regions-00000.npy cannot be written \(File too large\)"):
-            write_shard(tmp_path, 0, np.zeros((100, 21, 100), np.float16), {})
+            write_shard(tmp_path, 0, [np.zeros((100, 21, 100), np.float16)], {})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [path.name for path in tmp_path.iterdir()] == ["lock"]
@@ -143,13 +143,13 @@ def test_a_shard_that_cannot_be_written_says_why(tmp_path):
 
 def test_what_a_killed_writer_left_behind_is_removed(tmp_path):
     (tmp_path / ".regions-00003.npy.4711.part").write_bytes(b"half")
-    write_shard(tmp_path, 0, np.zeros((2, 3, 7), np.float16), {})
+    write_shard(tmp_path, 0, [np.zeros((2, 3, 7), np.float16)], {})
     assert not list(tmp_path.glob("*.part"))
 
 
 def test_a_shard_that_another_process_has_written_is_kept(tmp_path):
     for value in (1, 2):
-        write_shard(tmp_path, 0, np.full((2, 3, 7), value, np.float16), {})
+        write_shard(tmp_path, 0, [np.full((2, 3, 7), value, np.float16)], {})
     assert np.load(tmp_path / "regions-00000.npy").max() == 1
 
 

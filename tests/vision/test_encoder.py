@@ -49,9 +49,10 @@ class TwoBoxes:
     name, digest = "two-boxes", "d" * 64
 
     def __init__(self):
-        self.energies, self.ids = [], []
+        self.pictures, self.energies, self.ids = [], [], []
 
-    def propose(self, picture, energy=None, id=""):  # noqa: A002, ARG002
+    def propose(self, picture, energy=None, id=""):  # noqa: A002
+        self.pictures.append(picture)
         self.energies.append(energy)
         self.ids.append(id)
         return Proposals(np.array([LEFT_HALF, TOP_LEFT], np.float32), np.array([0.9, 0.5], np.float32))
@@ -168,6 +169,33 @@ def test_the_proposer_is_told_the_ids(make, proposer):
 
 
 @pytest.mark.parametrize("mode", ["roi", "crop"])
+def test_pixels_are_encoded_as_their_picture_is(make, mode):
+    pictures = [red_and_blue((64, 40)), Image.fromarray(disc())]
+    pixels = [np.asarray(picture) for picture in pictures]
+    assert np.array_equal(make(mode=mode).encode(pixels), make(mode=mode).encode(pictures))
+
+
+def test_the_proposer_sees_a_picture_where_only_pixels_are_given(make, proposer):
+    make().encode([disc()])
+    assert np.array_equal(proposer.pictures[0], disc())
+    assert proposer.pictures[0].mode == "RGB"
+
+
+def test_a_proposer_that_chooses_for_a_batch_is_asked_once(make, proposer):
+    asked = []
+
+    def choose_all(energies, sizes, keep):
+        asked.append((energies.shape, sizes))
+        return np.broadcast_to(np.array([LEFT_HALF, TOP_LEFT, (0, 0, 1, 1)], np.float32), (len(sizes), keep + 1, 4))
+
+    pictures = [red_and_blue(), np.asarray(red_and_blue((640, 320)))]
+    one_by_one = make().encode(pictures)
+    proposer.choose_all = choose_all
+    assert np.array_equal(make().encode(pictures), one_by_one)
+    assert asked == [((2, 2, 2), [(64, 64), (640, 320)])]
+
+
+@pytest.mark.parametrize("mode", ["roi", "crop"])
 def test_regions_says_where_it_looks(make, mode):
     regions = make(mode=mode).regions(red_and_blue())
     assert regions.boxes.tolist() == [list(LEFT_HALF), list(TOP_LEFT), [0, 0, 1, 1]]
@@ -207,6 +235,12 @@ def test_as_many_ids_as_pictures_are_needed(make):
 def test_a_picture_that_is_not_rgb_is_refused(make):
     with pytest.raises(UsageError, match="a picture is LA, not RGB; open it with read_picture"):
         make().encode([Image.new("LA", (64, 64))])
+
+
+@pytest.mark.parametrize("pixels", [np.zeros((8, 8), np.uint8), np.zeros((8, 8, 4), np.uint8), np.zeros((8, 8, 3))])
+def test_pixels_that_are_not_rgb_are_refused(make, pixels):
+    with pytest.raises(UsageError, match=r"a picture is (uint8|float64) \(8, 8.*not RGB; open it with read_picture"):
+        make().encode([pixels])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from PIL import Image
 
 from deepbinaries.datasets import load
-from deepbinaries.errors import DataError
+from deepbinaries.errors import DataError, UsageError
 from deepbinaries.vision import read_picture
 from deepbinaries.vision.proposers import Proposer, make_proposer
 from deepbinaries.vision.proposers.grid import mean_energy
@@ -63,6 +63,47 @@ def test_the_mean_energy_of_a_window_that_cuts_no_cell_is_that_of_the_cells_insi
     ]
     assert len(whole) > 20
     assert_allclose(mean_energy(energy, np.array(whole)), slowly, atol=1e-5)
+
+
+def one_by_one(grid, energies, sizes, keep):
+    """What `choose_all` must give: the choice of one picture after the other."""
+    each = [None] * len(sizes) if energies is None else energies
+    proposed = [(grid.propose(PICTURE, energy), size) for energy, size in zip(each, sizes, strict=True)]
+    return np.stack([choose_regions(found, size, keep=keep, proposer="grid").boxes for found, size in proposed])
+
+
+SIZES = st.lists(st.tuples(st.integers(1, 200), st.integers(1, 200)), min_size=1, max_size=5)  # the smallest is tiny
+VALUES = {
+    "real": st.floats(0, 1e6, width=32),
+    "with ties": st.integers(0, 2).map(float),
+    "almost the same": st.sampled_from([1.0, np.nextafter(np.float32(1), np.float32(2)).item()]),
+    "the same": st.just(0.25),
+}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+@settings(max_examples=30, deadline=None)
+@given(st.data(), SIZES, st.integers(1, 47), st.sampled_from([(14, 14), (7, 7), (1, 1), (3, 20)]))
+def test_a_batch_is_chosen_as_its_pictures_are(values, data, sizes, keep, cells):
+    energies = data.draw(arrays(np.float32, (len(sizes), *cells), elements=values))
+    grid = make_proposer("grid")
+    assert np.array_equal(grid.choose_all(energies, sizes, keep), one_by_one(grid, energies, sizes, keep))
+
+
+def test_a_batch_without_energy_is_chosen_by_area(grid):
+    sizes = [(640, 480), (20, 20)]
+    assert np.array_equal(grid.choose_all(None, sizes, 20), one_by_one(grid, None, sizes, 20))
+
+
+def test_a_batch_cannot_have_more_regions_than_there_are_windows(grid):
+    with pytest.raises(UsageError, match="keep=48 is outside 1..47"):
+        grid.choose_all(np.ones((1, 7, 7)), [(640, 480)], 48)
+
+
+@pytest.mark.parametrize("energies", [np.zeros((2, 2)), np.zeros((2, 2, 2)), np.full((1, 2, 2), np.inf)])
+def test_energy_maps_that_do_not_go_with_the_pictures_are_refused(grid, energies):
+    with pytest.raises(DataError, match="energy map of shape"):
+        grid.choose_all(energies, [(64, 64)], 20)
 
 
 @pytest.mark.parametrize("energy", [np.zeros(4), np.zeros((0, 3)), np.full((2, 2), np.nan), np.zeros((1, 2, 2))])

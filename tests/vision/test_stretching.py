@@ -28,3 +28,12 @@ def test_tensors_are_stretched_as_pillow_stretches_pictures(pictures):
     difference = np.abs(squares.permute(0, 2, 3, 1).numpy().astype(int) - slowly)
     assert difference.max() <= 8  # at the edge of the disc, where Pillow clips between its two passes
     assert difference.mean() < 0.3
+
+
+def test_pixels_are_stretched_as_their_pictures_are(pictures):
+    import torch
+
+    cpu = torch.device("cpu")
+    pixels = [np.asarray(picture) for picture in pictures]
+    assert torch.equal(stretched_on(cpu, pixels, 96), stretched_on(cpu, pictures, 96))
+    assert np.array_equal(stretched(pixels[1], 96), stretched(pictures[1], 96))

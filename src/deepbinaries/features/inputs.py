@@ -1,4 +1,7 @@
-"""What a hasher is given: pictures as region features, sentences as token ids, and pairs of both with labels."""
+"""What a hasher is given: pictures as region features, sentences as token ids, and pairs of both with labels.
+
+Datasets of features alone have one vector a picture and one a text: `from_vectors` takes both.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +21,15 @@ class Images:
     """Pictures as features of their regions, the most attractive first, the whole picture last."""
 
     regions: NDArray[Any] | RegionArray  # (n, K + 1, width + 4) float16 or float32; a `RegionArray` stays on disk
+
+    @classmethod
+    def from_vectors(cls, vectors: NDArray[np.floating[Any]]) -> "Images":
+        """Pictures that are known by one vector each, (n, width): no regions, no positions.
+
+        >>> Images.from_vectors(np.array([[1.0, 2.0]])).whole.tolist()
+        [[1.0, 2.0]]
+        """
+        return cls(np.pad(vectors.astype(np.float32), [(0, 0), (0, POSITION)])[:, None])
 
     def __len__(self) -> int:
         return len(self.regions)
@@ -45,12 +57,23 @@ class Texts:
 
     tokens: NDArray[np.int32]  # (n, length)
     n_words: int  # ids are below this: the size of the vocabulary, special tokens counted
+    features: NDArray[np.floating[Any]] | None = None  # (n, d), where a text is known by a vector, not by its words
+
+    @classmethod
+    def from_vectors(cls, vectors: NDArray[np.floating[Any]]) -> "Texts":
+        """Texts that are known by one vector each, (n, d): they have no tokens.
+
+        >>> len(Texts.from_vectors(np.array([[0.5, 0.5], [1.0, 0.0]])))
+        2
+        """
+        return cls(np.zeros((len(vectors), 0), dtype=np.int32), 0, vectors)
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     def __getitem__(self, rows: Any) -> "Texts":
-        return Texts(self.tokens[_several(rows)], self.n_words)
+        rows = _several(rows)
+        return Texts(self.tokens[rows], self.n_words, None if self.features is None else self.features[rows])
 
 
 @dataclass(frozen=True, eq=False)

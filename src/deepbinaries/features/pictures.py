@@ -1,7 +1,7 @@
 """Region features for the pictures of a dataset: made once, kept on disk, taken up where a run was interrupted."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 
 from deepbinaries.datasets import Dataset
 from deepbinaries.errors import UsageError
-from deepbinaries.features.encoding import PictureEncoder, decode_ahead, encode_shards
+from deepbinaries.features.decoding import Decoded, decode_in_processes, decode_in_threads
+from deepbinaries.features.encoding import PictureEncoder, Shard, batches_at_once, encode_shards, pixels_needed
+from deepbinaries.features.in_order import in_order
 from deepbinaries.features.manifest import claim, describe
 from deepbinaries.features.shards import check_shard, read_note, write_shard
 from deepbinaries.features.store import FeatureStore, unfinished
 from deepbinaries.progress import track
 
-SHARD_ITEMS = 512  # what a killed run loses at most; 88 MB in the paper's size
+SHARD_ITEMS = 512  # what a killed run loses at most, and on a GPU what it did while they were written; 88 MB
 MOST_WORKERS = 16
+LEAST_CORES = 4  # below, processes that decode would take turns with the one that feeds the GPU
 BATCH = 64  # pictures encoded together
 
 
@@ -36,7 +39,8 @@ def prepare_images(
     """The store of the region features of these rows (None: all), in a folder of its own below `folder`.
 
     What an earlier run has done is checked and kept. A picture that cannot be read does not stop a run:
-    its features are zeros, and `failures` of the store says why.
+    its features are zeros, and `failures` of the store says why. So many `workers` decode ahead: threads, or, when
+    there are several and the encoder runs on a GPU, processes; as many as there are cores unless given, at most 16.
     """
     if batch < 1 or shard_items < 1 or (workers is not None and workers < 1):
         raise UsageError(
@@ -44,8 +48,7 @@ def prepare_images(
             next_step="give numbers from 1 on",
         )
     mode = "" if progress else "quiet"
-    at_least: int | None = getattr(encoder, "at_least", None)
-    made_by = {**encoder.fingerprint, "at_least": at_least}
+    made_by = {**encoder.fingerprint, "at_least": pixels_needed(encoder)}
     manifest = describe(dataset, _ascending(dataset, rows), made_by, shard_items)
     home = claim(Path(folder), manifest)
     shards, missing = manifest.shards(), unfinished(home, manifest)
@@ -55,15 +58,34 @@ def prepare_images(
         check_shard(home, shard, note)
         shape = note.shape[1:]
     left = [row for shard in missing for row in manifest.rows[shards[shard]].tolist()]
-    workers = workers or min(MOST_WORKERS, os.cpu_count() or 1)
-    ahead = batch + workers  # the next batch is ready when the encoder is, and no more lies in memory
-    with closing(decode_ahead(dataset, left, at_least=at_least, workers=workers, ahead=ahead)) as decoded:
+    with closing(_decoded(dataset, left, encoder, workers=workers, ready=batch)) as decoded:
         pictures = track(decoded, "encoding pictures", total=len(left), mode=mode)
         ids = [manifest.ids[shards[shard]] for shard in missing]
         with closing(encode_shards(pictures, ids, encoder, batch=batch, shape=shape)) as encoded:
-            for shard, (regions, failures) in zip(missing, encoded, strict=True):
-                write_shard(home, shard, regions, failures)
+            _write(home, zip(missing, encoded, strict=True), encoder)
     return FeatureStore(home)
+
+
+def _decoded(
+    dataset: Dataset, rows: Sequence[int], encoder: PictureEncoder, *, workers: int | None, ready: int
+) -> Generator[Decoded, None, None]:
+    """The pictures of these rows, decoded in the way that is fastest for this encoder on this machine."""
+    cores = os.cpu_count() or 1
+    workers = workers or min(MOST_WORKERS, cores)
+    in_processes = batches_at_once(encoder) > 1 and workers > 1 and cores >= LEAST_CORES
+    decode = decode_in_processes if in_processes else decode_in_threads
+    return decode(dataset, rows, at_least=pixels_needed(encoder), workers=workers, ready=ready)
+
+
+def _write(folder: Path, shards: Iterable[tuple[int, Shard]], encoder: PictureEncoder) -> None:
+    """Write shards as they come. A GPU goes on meanwhile; elsewhere that would save less than a killed run loses."""
+
+    def write(shard: tuple[int, Shard]) -> None:
+        number, (parts, failures) = shard
+        write_shard(folder, number, parts, failures)
+
+    for _ in in_order(write, shards, workers=1, ahead=2 if batches_at_once(encoder) > 1 else 1):
+        pass
 
 
 def _ascending(dataset: Dataset, rows: Any) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ in it that could not be read.
 
 import fcntl
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,11 +44,13 @@ def note_path(folder: Path, shard: int) -> Path:
     return shard_path(folder, shard).with_suffix(".json")
 
 
-def write_shard(folder: Path, shard: int, regions: NDArray[np.float16], failures: Mapping[str, str]) -> None:
-    """Write a shard and its note, unless another process has done so in the meantime."""
-    regions = np.ascontiguousarray(regions, dtype="<f2")
-    content = regions.data.cast("B")
-    note = {"shape": regions.shape, "crc32": zlib.crc32(content), "failures": dict(failures)}
+def write_shard(folder: Path, shard: int, parts: Sequence[NDArray[np.float16]], failures: Mapping[str, str]) -> None:
+    """Write a shard, whose features come in parts, and its note, unless another process has done so in the meantime."""
+    shape = (sum(map(len, parts)), *parts[0].shape[1:])
+    contents = [np.ascontiguousarray(part, dtype="<f2").data.cast("B") for part in parts]
+    crc32 = 0
+    for content in contents:
+        crc32 = zlib.crc32(content, crc32)
     with _alone(folder):
         if note_path(folder, shard).exists():
             return  # its features may differ from these in their last digit: shard and note belong together
@@ -56,9 +58,11 @@ def write_shard(folder: Path, shard: int, regions: NDArray[np.float16], failures
             left_behind.unlink()  # of a run that was killed while it wrote: nobody else writes now
         with written_whole(shard_path(folder, shard)) as file:
             # np.save would do, but does not say why the operating system refused to write.
-            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(regions))
-            file.write(content)
-        write_json(note, note_path(folder, shard))
+            header = {"descr": "<f2", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for content in contents:
+                file.write(content)
+        write_json({"shape": shape, "crc32": crc32, "failures": dict(failures)}, note_path(folder, shard))
 
 
 def read_note(folder: Path, shard: int) -> Note:

@@ -19,6 +19,7 @@ from PIL import Image
 
 from deepbinaries.errors import UsageError
 from deepbinaries.vision.backbones import WeightsCard, make_backbone
+from deepbinaries.vision.pixels import Picture, as_image, check_rgb, size_of
 from deepbinaries.vision.proposers import make_proposer
 from deepbinaries.vision.regions import Regions, choose_regions, positions
 from deepbinaries.vision.roi_align import roi_features
@@ -102,17 +103,17 @@ class RegionEncoder:
             "proposer_digest": self._proposer.digest,
         }
 
-    def encode(self, pictures: Sequence[Image.Image], ids: Sequence[str] = ()) -> NDArray[np.float16]:
+    def encode(self, pictures: Sequence[Picture], ids: Sequence[str] = ()) -> NDArray[np.float16]:
         """Region features of RGB pictures: (n, keep + 1, width + 4), the most attractive first, the whole one last.
 
-        A row is the region's features, then the height, width and centre of its box in shares of the picture. `ids`
-        are for a proposer that knows pictures by name. A feature that float16 cannot hold comes as infinity.
+        Pictures are Pillow's, or their pixels, (height, width, 3). A row is the region's features, then the height,
+        width and centre of its box in shares of the picture. `ids` are for a proposer that knows pictures by name.
+        A feature that float16 cannot hold comes as infinity.
         """
         if ids and len(ids) != len(pictures):
             raise UsageError(f"{len(ids)} ids do not go with {len(pictures)} pictures", next_step="give one a picture")
         for picture in pictures:
-            if picture.mode != "RGB":
-                raise UsageError(f"a picture is {picture.mode}, not RGB", next_step="open it with read_picture")
+            check_rgb(picture)
         encoded = np.empty((len(pictures), self.settings.keep + 1, self.width + 4), dtype=np.float16)
         with ThreadPoolExecutor() as threads, np.errstate(over="ignore"):
             for start in range(0, len(pictures), AT_ONCE):
@@ -122,7 +123,7 @@ class RegionEncoder:
                 encoded[some, :, self.width :] = positions(boxes.reshape(-1, 4)).reshape(boxes.shape)
         return encoded
 
-    def regions(self, picture: Image.Image, id: str = "") -> Regions:  # noqa: A002
+    def regions(self, picture: Picture, id: str = "") -> Regions:  # noqa: A002
         """Where a picture is looked at."""
         energy = None
         if self._backbone.stride:
@@ -131,24 +132,27 @@ class RegionEncoder:
         return self._choose(picture, energy, id)
 
     def _look(
-        self, pictures: Sequence[Image.Image], ids: Sequence[str], threads: ThreadPoolExecutor
+        self, pictures: Sequence[Picture], ids: Sequence[str], threads: ThreadPoolExecutor
     ) -> tuple[NDArray[np.float32], NDArray[np.floating]]:
         """Boxes of some pictures, (n, keep + 1, 4), and their features, (n, keep + 1, width)."""
-        named = ids or [""] * len(pictures)
         maps = self._maps(pictures, threads) if self._backbone.stride else None
-        energy = [None] * len(pictures) if maps is None else _energy(maps)
-        # Windows are chosen in less time than a thread takes to hear of it.
-        each = map if getattr(self._proposer, "quick", False) else threads.map
-        boxes = np.stack([regions.boxes for regions in each(self._choose, pictures, energy, named)])
+        energies = None if maps is None else _energy(maps)
+        proposer: Any = self._proposer
+        if hasattr(proposer, "choose_all"):
+            boxes = proposer.choose_all(energies, [size_of(picture) for picture in pictures], self.settings.keep)
+        else:
+            of_each = [None] * len(pictures) if energies is None else energies
+            chosen = threads.map(self._choose, pictures, of_each, ids or [""] * len(pictures))
+            boxes = np.stack([regions.boxes for regions in chosen])
         if self.settings.mode == "crop":
             return boxes, self._of_crops(pictures, boxes, threads)
         return boxes, _of_maps(maps, boxes)
 
-    def _choose(self, picture: Image.Image, energy: NDArray[np.float32] | None, id: str) -> Regions:  # noqa: A002
-        proposals = self._proposer.propose(picture, energy, id=id)
-        return choose_regions(proposals, picture.size, keep=self.settings.keep, proposer=self._proposer.name)
+    def _choose(self, picture: Picture, energy: NDArray[np.float32] | None, id: str) -> Regions:  # noqa: A002
+        proposals = self._proposer.propose(as_image(picture), energy, id=id)
+        return choose_regions(proposals, size_of(picture), keep=self.settings.keep, proposer=self._proposer.name)
 
-    def _maps(self, pictures: Sequence[Image.Image], threads: ThreadPoolExecutor) -> Any:
+    def _maps(self, pictures: Sequence[Picture], threads: ThreadPoolExecutor) -> Any:
         """Maps as an array, or as a tensor from a backbone that can leave them where they are."""
         side = self.settings.side
         backbone: Any = self._backbone
@@ -165,12 +169,12 @@ class RegionEncoder:
         return scaled
 
     def _of_crops(
-        self, pictures: Sequence[Image.Image], boxes: NDArray[np.float32], threads: ThreadPoolExecutor
+        self, pictures: Sequence[Picture], boxes: NDArray[np.float32], threads: ThreadPoolExecutor
     ) -> NDArray[np.float32]:
         """One vector a region, (n, keep + 1, width); a picture at a time, since each is many crops."""
         vectors = []
         for picture, of_picture in zip(pictures, boxes, strict=True):
-            crops = threads.map(partial(crop, picture, side=self._backbone.crop_side), of_picture)
+            crops = threads.map(partial(crop, as_image(picture), side=self._backbone.crop_side), of_picture)
             vectors.append(self._backbone.vectors(np.stack(list(crops))))
         return np.stack(vectors)
 

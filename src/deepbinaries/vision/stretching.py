@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from deepbinaries.vision.pixels import Picture, as_image, as_pixels, size_of
+
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
 
-def stretched(picture: Image.Image, side: int) -> NDArray[np.uint8]:
+def stretched(picture: Picture, side: int) -> NDArray[np.uint8]:
     """The pixels of a picture made square, (side, side, 3)."""
-    return np.asarray(picture.resize((side, side), Image.Resampling.BICUBIC))
+    return np.asarray(as_image(picture).resize((side, side), Image.Resampling.BICUBIC))
 
 
-def stretched_on(device: "torch.device", pictures: Sequence[Image.Image], side: int) -> "Tensor":
+def stretched_on(device: "torch.device", pictures: Sequence[Picture], side: int) -> "Tensor":
     """The same of several pictures, (n, 3, side, side) bytes on a device.
 
     A level differs here and there by one, at hard edges by a few: Pillow rounds and clips between its two passes.
@@ -31,9 +33,9 @@ def stretched_on(device: "torch.device", pictures: Sequence[Image.Image], side: 
     squares = squares.contiguous(memory_format=torch.channels_last)
     of_size: dict[tuple[int, int], list[int]] = defaultdict(list)
     for place, picture in enumerate(pictures):
-        of_size[picture.size].append(place)
+        of_size[size_of(picture)].append(place)
     for places in of_size.values():
-        pixels = torch.from_numpy(np.stack([np.asarray(pictures[place]) for place in places])).to(device)
+        pixels = torch.stack([torch.from_numpy(as_pixels(pictures[place])) for place in places]).to(device)
         square = torch.nn.functional.interpolate(
             pixels.permute(0, 3, 1, 2).float(), (side, side), mode="bicubic", antialias=True
         )

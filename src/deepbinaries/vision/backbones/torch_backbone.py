@@ -6,11 +6,11 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor, nn
 
 from deepbinaries.errors import UsageError
 from deepbinaries.vision.backbones import WeightsCard
+from deepbinaries.vision.pixels import Picture
 from deepbinaries.vision.stretching import stretched_on
 
 
@@ -51,7 +51,7 @@ class TorchBackbone:
         """The maps where they were computed: a thousand of them would take longer to leave a GPU than to make."""
         return self._maps(self._moved(pixels))
 
-    def maps_of_pictures(self, pictures: Sequence[Image.Image], side: int) -> Tensor:
+    def maps_of_pictures(self, pictures: Sequence[Picture], side: int) -> Tensor:
         """The same of RGB pictures, which are made square where the maps are computed."""
         with torch.inference_mode():
             return self._maps(stretched_on(self._device, pictures, side))

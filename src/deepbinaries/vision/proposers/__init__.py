@@ -19,7 +19,7 @@ __all__ = ["Proposer", "make_proposer"]
 class Proposer(Protocol):
     """A way to find regions. Each may be called from several threads at once.
 
-    One that takes well below a millisecond may say so by `quick = True`: it is then asked without threads.
+    One that need not see pictures may also have `choose_all`, as `Grid` has: it is then asked once a batch.
     """
 
     @property

@@ -1,0 +1,25 @@
+"""Pairs of a dataset that holds features alone, one vector a picture and one a text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepbinaries.datasets.arrays import Arrays
+from deepbinaries.features.inputs import Images, Pairs, Texts
+
+
+def vector_pairs(dataset: Arrays, rows: NDArray[np.integer[Any]] | Sequence[int]) -> Pairs:
+    """The pictures, texts and labels of the rows.
+
+    >>> from deepbinaries.datasets import Labels
+    >>> features = {"image": np.array([[1.0, 2.0], [3.0, 4.0]]), "text": np.array([[5.0], [6.0]])}
+    >>> tiny = Arrays("tiny", ("a", "b"), Labels.from_names([["cat"], ["dog"]]), features, None)
+    >>> pairs = vector_pairs(tiny, [1])
+    >>> pairs.images.whole.tolist(), pairs.texts.features.tolist(), pairs.labels.of(0)
+    ([[3.0, 4.0]], [[6.0]], ('dog',))
+    """
+    places: NDArray[np.int64] = np.asarray(rows, dtype=np.int64)
+    images, texts = (dataset.features[side][places] for side in ("image", "text"))
+    return Pairs(Images.from_vectors(images), Texts.from_vectors(texts), dataset.labels.select(places))
