@@ -44,3 +44,10 @@ def test_the_weights_of_a_pixel_sum_to_one_whatever_the_length(length):
     weights = bicubic_weights(length, 96)
     assert weights.shape == (96, length)
     np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
+
+
+def test_a_picture_as_long_as_a_road_needs_no_more_memory_than_the_others():
+    import torch
+
+    road = Image.new("RGB", (2_000_000, 1), (10, 20, 30))
+    assert stretched_on(torch.device("cpu"), [road], 96)[0].unique().tolist() == [10, 20, 30]

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+LONGEST = 4096  # pixels of a side; the weights of longer ones would fill a GPU, so Pillow has them
+
+
 def stretched(picture: Picture, side: int) -> NDArray[np.uint8]:
     """The pixels of a picture made square, (side, side, 3)."""
     return np.asarray(as_image(picture).resize((side, side), Image.Resampling.BICUBIC))
@@ -30,6 +33,7 @@ def stretched_on(device: "torch.device", pictures: Sequence[Picture], side: int)
     """
     import torch
 
+    pictures = [stretched(picture, side) if max(size_of(picture)) > LONGEST else picture for picture in pictures]
     squares = torch.empty(len(pictures), side, side, 3, dtype=torch.uint8, device=device)
     sizes = [size_of(picture) for picture in pictures]
     together = np.concatenate([as_pixels(picture).reshape(-1) for picture in pictures])
@@ -48,7 +52,7 @@ def stretched_on(device: "torch.device", pictures: Sequence[Picture], side: int)
     return squares.permute(0, 3, 1, 2)  # its channels lie last in memory
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def weights_on(device: "torch.device", length: int, side: int) -> "Tensor":
     """`bicubic_weights` on a device; pictures of a collection have few lengths."""
     import torch
