@@ -25,6 +25,7 @@ from deepbinaries.experiments.cells import Cell, append_cells, make_cell
 from deepbinaries.experiments.scores import Reports, score_parts
 from deepbinaries.features import Prepared, prepare
 from deepbinaries.features.texts import Read
+from deepbinaries.files import read_lines, written_whole
 from deepbinaries.hashers.tvdb import TVDB
 from deepbinaries.language import TokenSettings
 from deepbinaries.model import make_encoder
@@ -154,6 +155,8 @@ def main() -> None:
     options = parser.parse_args()
     out = options.out or Path(__file__).parent / options.dataset / "cells.jsonl"
     part, of = map(int, options.part.split("/"))
+    if of > 1 and (options.rows == "regions" or not options.out):
+        parser.error("parts that run at once need an --out each, and forms of regions are compared within one run")
     stores: dict[Any, Prepared] = {}
     forms: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))  # scores of each query by seed
     for row in list(ROWS[options.rows]())[part::of]:
@@ -167,11 +170,15 @@ def main() -> None:
         image = row.settings.get("image", "")
         for place, report in reports.items():
             forms[image if image == "whole" else f"{image}, {row.proposer}"]["/".join(place)].append(report.per_query)
-    if options.rows == "regions" and of == 1:
+    if options.rows == "regions":
         lines = [json.dumps({"rule": options.rule} | line) for line in over_whole(forms)]
         print("\n".join(lines), flush=True)
-        with out.with_name("regions.jsonl").open("a") as file:
-            file.write("".join(line + "\n" for line in lines))
+        path = out.with_name("regions.jsonl")
+        others = [
+            line for line in (read_lines(path) if path.exists() else []) if json.loads(line)["rule"] != options.rule
+        ]
+        with written_whole(path) as file:
+            file.write("".join(line + "\n" for line in others + lines).encode())
 
 
 if __name__ == "__main__":

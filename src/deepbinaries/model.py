@@ -4,6 +4,7 @@ Everything that searches knows only `encode_images` and `encode_texts`. The back
 its `config.json` names them by their digest, and any others are refused.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -18,10 +19,10 @@ from deepbinaries.codes import Codes
 from deepbinaries.datasets.base import PictureFile
 from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.features.inputs import Images, Texts
-from deepbinaries.files import write_json
+from deepbinaries.files import write_json, written_whole
 from deepbinaries.hashers.base import Hasher
 from deepbinaries.language import Reading, Vocabulary
-from deepbinaries.model_folder import CONFIG, TUNING, VOCABULARY, damaged, read_folder, write_folder
+from deepbinaries.model_folder import CONFIG, LOG, TUNING, VOCABULARY, damaged, read_folder, write_folder
 from deepbinaries.progress import track
 from deepbinaries.registry import METHODS
 from deepbinaries.vision.backbones import FAMILIES
@@ -143,10 +144,17 @@ class Model:
         parts = [self.hasher.encode(prepare(list(items[start : start + batch]))) for start in starts]
         return np.concatenate([np.empty((0, self.bits), dtype=np.float32), *parts])
 
-    def save_pretrained(self, folder: str | Path, *, tuning: Mapping[str, Any] | None = None) -> None:
+    def save_pretrained(
+        self,
+        folder: str | Path,
+        *,
+        history: Iterable[Mapping[str, Any]] | None = None,
+        tuning: Mapping[str, Any] | None = None,
+    ) -> None:
         """Write the model as a folder, whole or not at all; only a model that is there already is replaced.
 
-        `tuning` is how its settings were chosen, which is then kept beside it.
+        `history` is what each epoch of its training had to say, `tuning` how its settings were chosen: both are then
+        kept beside it.
         """
         settings = self.encoder.settings
         if settings.backbone.startswith("onnx:"):
@@ -164,6 +172,9 @@ class Model:
 
         def write_files(new: Path) -> None:
             self._write_files(new)
+            if history is not None:
+                with written_whole(new / LOG) as file:
+                    file.write("".join(json.dumps(entry) + "\n" for entry in history).encode("ascii"))
             if tuning is not None:
                 write_json(tuning, new / TUNING, indent=1)
 

@@ -28,7 +28,8 @@ def write_folder(folder: Path, facts: Mapping[str, Any], write_files: Callable[[
             write_files(new)
             with written_whole(new / CARD) as file:
                 file.write(model_card(facts).encode())
-            digests = {path.name: _file_digest(path) for path in sorted(new.iterdir())}
+            # The log tells seconds, which are no part of a model: the same training makes the same model.
+            digests = {path.name: _file_digest(path) for path in sorted(new.iterdir()) if path.name != LOG}
             config = {"format": FORMAT, "version": VERSION, **facts, "files": digests}
             write_json(config | {"sha256": config_digest(config)}, new / CONFIG, indent=1)
             if folder.exists():

@@ -29,10 +29,10 @@ def test_every_number_of_the_log_becomes_a_curve(features, tmp_path):
 
 def test_each_tuned_value_is_a_run_of_its_own(features, tmp_path):
     board = tmp_path / "board"
-    tune = ("--tune", "eta=0.1,0.3", "--set", "epochs=1", "--tensorboard", board)
+    tune = ("--tune", "embed=8,16", "--set", "epochs=1", "--tensorboard", board)
     assert run("train", *SMALL, *tune, "--features", features, "--out", tmp_path / "model") == 0
-    assert {path.name for path in board.iterdir() if path.is_dir()} == {"eta=0.1", "eta=0.3"}
-    assert all(list(curves(folder)["loss"]) == [1] for folder in (board, board / "eta=0.1", board / "eta=0.3"))
+    assert {path.name for path in board.iterdir() if path.is_dir()} == {"embed=8", "embed=16"}
+    assert all(list(curves(folder)["loss"]) == [1] for folder in (board, board / "embed=8", board / "embed=16"))
 
 
 def test_without_tensorboard_one_line_names_the_extra_before_any_work(tmp_path, monkeypatch, capsys):

@@ -124,3 +124,58 @@ def test_what_cannot_be_encoded_is_told(trained, tmp_path, monkeypatch, capsys, 
     assert run("encode", trained, *arguments) == code
     assert word in capsys.readouterr().err.splitlines()[-1]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_lies_beside_an_unfinished_training_stays(features, tmp_path):
+    beside = tmp_path / "model.training"
+    beside.mkdir()
+    (beside / "notes.txt").write_text("mine")
+    assert run("train", *SMALL, "--features", features, "--out", tmp_path / "model") == 0
+    assert [path.name for path in beside.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("patience=0", "patience for at least 1 epoch"),
+        ("seed=-1", "a seed from 0 on"),
+        ("weight_decay=-1", "a decay"),
+        ("learning_rate=nan", "a positive rate"),
+        ("eta=nan", "eta=nan is no weight"),
+        ("eta=0.5", "eta has no part in the update 'relaxed'"),
+        ("device=cpu", "device"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_one_line_before_any_work(features, tmp_path, capsys, setting, words):
+    assert run("train", *SMALL, "--set", setting, "--features", features, "--out", tmp_path / "model") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_split_without_a_training_part_is_told_before_any_work(tmp_path, capsys):
+    from deepbinaries.datasets import load
+    from deepbinaries.datasets.splits import by_fraction
+
+    split = tmp_path / "split.json"
+    by_fraction(load("scenes", items=60), 0.2).save(split)
+    content = json.loads(split.read_text())
+    split.write_text(json.dumps(content | {"train": [], "validation": [], "digests": {}}))
+    arguments = ("--split", split, "--features", tmp_path / "features", "--out", tmp_path / "model")
+    assert run("train", *SMALL, *arguments) == 2
+    assert "this split has no training part to learn from" in capsys.readouterr().err
+
+
+def test_a_damaged_log_of_an_unfinished_training_is_named(features, tmp_path, monkeypatch, capsys):
+    def pull_the_plug(*_, **__):
+        raise KeyboardInterrupt
+
+    arguments = ("train", *SMALL, "--features", features, "--out", tmp_path / "model")
+    with monkeypatch.context() as patched:
+        patched.setattr("deepbinaries.model.Model.save_pretrained", pull_the_plug)
+        assert run(*arguments) == 130
+    (log,) = (tmp_path / "model.training").glob("*/training.jsonl")
+    log.write_text('{"epoch": 1, "lo')
+    capsys.readouterr()
+    assert run(*arguments) == 3
+    assert f"{log} is damaged" in capsys.readouterr().err

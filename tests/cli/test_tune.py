@@ -176,7 +176,9 @@ def test_a_wrong_tuning_is_one_line_before_any_work(features, tmp_path, capsys, 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("option", "who"), [(["--tune", "eta=1,2"], "--tune"), (["--set", "patience=2"], "patience")])
+@pytest.mark.parametrize(
+    ("option", "who"), [(["--tune", "embed=8,16"], "--tune"), (["--set", "patience=2"], "patience")]
+)
 def test_a_split_without_a_validation_part_is_told_before_any_work(tmp_path, capsys, option, who):
     from deepbinaries.datasets import load
     from deepbinaries.datasets.splits import by_fraction

@@ -1,4 +1,4 @@
-"""The published results: every number on their page is that of a cell, and every cell can be repeated."""
+"""The published results: the tables are those of the cells, and every cell can be repeated."""
 
 import importlib.util
 from pathlib import Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deepbinaries.cli.output import AsJson, complain, free_path, write_json, write_text
+from deepbinaries.cli.output import AsJson, complain, free_file, write_json, write_text
 from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
 from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.files import read_lines, written_whole
@@ -48,8 +48,8 @@ def encode(
         raise UsageError("it is not clear what to encode", next_step="give pictures, or a file of --texts")
     if out.suffix != ".npy":
         raise UsageError(f"{out} is no name for codes", next_step="let it end in .npy")
-    ids_path = free_path(out.with_suffix(".ids.txt"))
-    free_path(out)
+    ids_path = free_file(out.with_suffix(".ids.txt"))
+    free_file(out)
     opened = Model.from_pretrained(model, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
     if texts is not None:
         ids, found = _encode_texts(opened, texts)

@@ -10,7 +10,7 @@ from deepbinaries.cli.dataset import FromCaptions, Root, Seed, SplitName, SplitS
 from deepbinaries.cli.evaluate_codes import judge_codes
 from deepbinaries.cli.evaluate_model import as_json as model_as_json
 from deepbinaries.cli.evaluate_model import judge_model
-from deepbinaries.cli.output import AsJson, free_path, say, write_json, write_text
+from deepbinaries.cli.output import AsJson, free_file, say, write_json, write_text
 from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, ProposerPath
 from deepbinaries.errors import UsageError, unknown_name
 
@@ -88,7 +88,7 @@ def evaluate(
     from deepbinaries.evaluation.scoring import DIRECTIONS
 
     if out is not None:
-        free_path(out)
+        free_file(out)
     if direction is not None and direction not in DIRECTIONS:
         raise unknown_name("direction", direction, DIRECTIONS)
     kinds = galleries or ["database"]

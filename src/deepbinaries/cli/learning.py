@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepbinaries.cli.output import complain, say
 from deepbinaries.cli.scalars import scalars
-from deepbinaries.errors import UsageError
+from deepbinaries.errors import DataError, UsageError
 from deepbinaries.files import read_lines, written_whole
 from deepbinaries.model_folder import LOG
 
@@ -56,7 +56,7 @@ def learn(
     """Fit the hasher, from its last checkpoint where there is one; what each epoch had to say."""
     workplace.mkdir(parents=True, exist_ok=True)
     path = workplace / LOG
-    history = {entry["epoch"]: entry for entry in map(json.loads, read_lines(path) if path.exists() else [])}
+    history = {entry["epoch"]: entry for entry in _read_history(path)} if path.exists() else {}
     with scalars(tensorboard) as write_scalars:
 
         def log(entry: dict[str, Any]) -> None:
@@ -70,6 +70,15 @@ def learn(
 
         hasher.fit(pairs, validation=validation, checkpoints=workplace, log=log)
     return list(history.values())
+
+
+def _read_history(path: Path) -> History:
+    try:
+        return [{**json.loads(line)} for line in read_lines(path)]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DataError(
+            f"{path} is damaged ({error})", next_step=f"remove {path.parent}: this training begins anew"
+        ) from error
 
 
 def write_history(history: Iterable[dict[str, Any]], path: Path) -> None:

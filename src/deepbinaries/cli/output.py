@@ -55,6 +55,13 @@ def free_path(path: Path) -> Path:
     return path
 
 
+def free_file(path: Path) -> Path:
+    """The same for a file that is written at the end of long work: its folder must be there already."""
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent} is no folder", next_step="make it first, or give another name")
+    return free_path(path)
+
+
 def say(text: str) -> None:
     """Print a line for the person in front of a terminal, on standard error; silent in a pipe."""
     if sys.stderr.isatty():

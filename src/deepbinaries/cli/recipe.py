@@ -58,6 +58,7 @@ def read_recipe(
     known = _settings_class(method)
     given = ({} if bits is None else {"bits": bits}) | parse_settings(settings, known)
     grid = parse_grid(tuned, known)
+    check_settings(known, given | (grid[0] if grid else {}), of=repr(method))
     for name in given.keys() & (grid[0].keys() if grid else ()):
         raise UsageError(f"{name} is both set and tuned", next_step="leave out one of the two")
     chosen = {"bits": 64} | parse_table(tables["method"], known, of=f"[method] in {path}") | given

@@ -1,5 +1,6 @@
 """`deepbinaries train`: from a dataset to a model in a folder."""
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deepbinaries.cli.dataset import FromCaptions, Name, Root, Seed, SplitName, SplitSet, load_dataset
-from deepbinaries.cli.learning import History, all_pairs, apart, check_validation, has_patience, learn, write_history
+from deepbinaries.cli.learning import History, all_pairs, apart, check_validation, has_patience, learn
 from deepbinaries.cli.output import AsJson, complain, free_path, write_json, write_text
 from deepbinaries.cli.recipe import Read, read_recipe
 from deepbinaries.cli.scalars import writer_class
 from deepbinaries.cli.tuning import in_words, tune
+from deepbinaries.errors import UsageError
 from deepbinaries.files import cache_folder
-from deepbinaries.model_folder import LOG
 
 if TYPE_CHECKING:
     from deepbinaries.features import Prepared
@@ -93,6 +94,8 @@ def train(
     tokens = TokenSettings(length=recipe.words)
     dataset, made = load_dataset(name, root, split, split_set, seed, dataset_set, labels_from_captions)
     parts = made.parts(dataset, ignore_labels=ignore_label or ())
+    if not len(parts.train):
+        raise UsageError("this split has no training part to learn from", next_step="give another split")
     if recipe.grid or patient:
         check_validation(parts.validation, wanted_by="--tune" if recipe.grid else "patience")
     encoder = make_encoder(recipe.vision, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
@@ -101,12 +104,13 @@ def train(
     _tell_unreadable(prepared)
     trained_on = _trained_on(prepared, recipe.read)
     unfinished = out.with_name(f"{out.name}.training")
+    workplaces: list[Path] = []
 
     def workplace(hasher: Any, held_out: bool) -> Path:
         # What is kept of an unfinished training belongs to exactly these settings and data.
-        return unfinished / _digest(
-            [recipe.method, asdict(hasher.settings), encoder.fingerprint, asdict(tokens), trained_on, held_out]
-        )
+        facts = [recipe.method, asdict(hasher.settings), encoder.fingerprint, asdict(tokens), trained_on, held_out]
+        workplaces.append(unfinished / _digest([*facts, sorted(prepared.store.failures)]))
+        return workplaces[-1]
 
     tuning = None
     if recipe.grid:
@@ -122,16 +126,26 @@ def train(
     pairs, validation = apart(prepared, wanted_by="patience") if held_out else (all_pairs(prepared), None)
     history = learn(hasher, pairs, validation, workplace(hasher, held_out), tensorboard=tensorboard)
     model = Model(encoder, prepared.vocabulary, hasher, method=recipe.method, trained_on=trained_on)
-    model.save_pretrained(out, tuning=tuning)
-    write_history(history, out / LOG)
-    shutil.rmtree(unfinished)
+    model.save_pretrained(out, history=history, tuning=tuning)
+    _remove(unfinished, workplaces)
     _report(out, model, history, tuning, as_json)
+
+
+def _remove(unfinished: Path, workplaces: list[Path]) -> None:
+    """Remove what was kept of this training, and nothing else that may lie beside it."""
+    for workplace in set(workplaces):
+        shutil.rmtree(workplace)
+    with contextlib.suppress(OSError):  # another training goes on in there, or it holds a file of the user's
+        unfinished.rmdir()
 
 
 def _tell_unreadable(prepared: "Prepared") -> None:
     if failures := prepared.store.failures:
         id_, reason = next(iter(failures.items()))
-        complain(f"{len(failures):,} pictures cannot be read and are left out (first: {id_}: {reason})")
+        complain(
+            f"{len(failures):,} pictures cannot be read and are left out (first: {id_}: {reason}); "
+            f"once they are mended, remove {prepared.store.folder}"
+        )
 
 
 def _trained_on(prepared: "Prepared", read: Read) -> dict[str, Any]:

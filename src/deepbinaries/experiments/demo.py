@@ -1,6 +1,5 @@
 """A demo in plain steps: generated scenes, their features, TVDB beside a linear baseline, and a page about both."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -24,7 +23,6 @@ from deepbinaries.features import Prepared, prepare
 from deepbinaries.files import cache_folder, written_whole
 from deepbinaries.hashers.base import Hasher
 from deepbinaries.model import Model, make_encoder
-from deepbinaries.model_folder import LOG
 from deepbinaries.registry import METHODS
 from deepbinaries.vision import read_picture
 from deepbinaries.vision.encoder import RegionEncoder, VisionSettings
@@ -113,8 +111,7 @@ def run_demo(
     hasher.fit(learnt_from, validation=prepared.pairs(parts.validation), log=history.append)
     trained_on = _trained_on(scenes, parts)
     model = Model(encoder, prepared.vocabulary, hasher, method=METHOD, trained_on=trained_on)
-    model.save_pretrained(out / MODEL)
-    _write("".join(json.dumps(entry) + "\n" for entry in history), out / MODEL / LOG)
+    model.save_pretrained(out / MODEL, history=history)
 
     stages.begin(f"training {BASELINE.upper()}, the baseline")
     baseline.fit(learnt_from)
@@ -122,7 +119,7 @@ def run_demo(
     stages.begin("evaluating")
     extras = Extras(cutoffs=(500,), precision_at=(), curves=True)
     methods = {METHOD.upper(): hasher, BASELINE.upper(): baseline}
-    scores = {name: score_parts(each, prepared, extras=extras) for name, each in methods.items()}
+    scores = {name: score_parts(each, prepared, extras=extras, tell=tell) for name, each in methods.items()}
 
     stages.begin("answering three sentences and three pictures")
     by_sentence, by_picture = answers(hasher, prepared)
@@ -204,7 +201,7 @@ def _facts(
         "clean": parts.gallery(GALLERY),
     }
     vision = {name: encoder.fingerprint[name] for name in ("backbone", "mode", "proposer", "keep", "side")}
-    network = {name: getattr(hasher.settings, name) for name in ("update", "eta", *settings.training)}
+    network = {name: getattr(hasher.settings, name) for name in ("image", "update", *settings.training)}
     return {
         "data": f"{settings.items:,} generated scenes, seed {settings.seed}",
         "split": ", ".join(f"{len(rows):,} {name}" for name, rows in sizes.items()),

@@ -77,7 +77,7 @@ def page(findings: Findings) -> str:
         _section("pictures", "Three pictures and what they find", _by_picture(findings.by_picture)),
         _section("curves", "Precision and recall", _precision_recall(findings)),
         _section("training", "Training", _training(findings.history)),
-        _section("regions", "Where the model looks", _regions(findings)),
+        _section("regions", "Regions, from dominant to minor", _regions(findings)),
         _section("made", "How it was made", _made(findings)),
     ]
     return "\n".join([_HEAD.format(style=STYLE.read_text(encoding="utf-8")), *sections, "</main>\n</body>\n</html>\n"])
@@ -259,9 +259,9 @@ def _regions(findings: Findings) -> str:
         f'<tr><th scope="row">{number}</th><td>{attraction:.2f}</td><td>{(x1 - x0) * (y1 - y0):.0%}</td></tr>'
         for number, (attraction, (x0, y0, x1, y1)) in enumerate(first, start=1)
     )
-    return f"""<p>A picture is read region by region, from dominant to minor, and as a whole. Attraction is the mean of
-how sure the proposer <em>{escape(regions.proposer)}</em> is of a thing, and of its share of the picture. The first
-{len(first)} of {len(regions.boxes) - 1} regions of the last picture above:</p>
+    return f"""<p>Networks that read regions, such as the paper's, hear them in this order, the whole picture last.
+Attraction is the mean of how sure the proposer <em>{escape(regions.proposer)}</em> is of a thing, and of its share of
+the picture. The first {len(first)} of {len(regions.boxes) - 1} regions of the last picture above:</p>
 <div class="side-by-side">
 <figure class="regions">{_numbered(findings.looked_at, [box for _, box in first])}</figure>
 <table>

@@ -46,10 +46,15 @@ class TrainingSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch < 2 or self.learning_rate <= 0:
+        if self.epochs < 1 or self.batch < 2 or not 0 < self.learning_rate < math.inf:
             raise UsageError(
                 f"epochs={self.epochs}, batch={self.batch}, learning_rate={self.learning_rate} train nothing",
                 next_step="give at least 1 epoch, 2 items a batch and a positive rate",
+            )
+        if not 0 <= self.weight_decay < math.inf or self.seed < 0 or (self.patience is not None and self.patience < 1):
+            raise UsageError(
+                f"weight_decay={self.weight_decay}, patience={self.patience}, seed={self.seed} make no sense",
+                next_step="give a decay and a seed from 0 on, and patience for at least 1 epoch",
             )
         if self.schedule not in SCHEDULES:
             raise UsageError(f"schedule={self.schedule!r} is unknown", next_step=f"take one of {', '.join(SCHEDULES)}")

@@ -14,6 +14,7 @@ was better than the whole picture on every dataset, so `tvdb` looks at the whole
 
 import dataclasses
 import hashlib
+import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -73,6 +74,8 @@ class TVDBSettings(TrainingSettings, NetworkSettings):
             if getattr(self, name) not in known:
                 raise unknown_name(f"choice of {name}", str(getattr(self, name)), known)
         make_update(self.update)  # an unknown one is refused where it is written
+        if not 0 <= self.eta < math.inf:
+            raise UsageError(f"eta={self.eta} is no weight", next_step="give a number from 0 on; 0.3 is a good start")
 
 
 LSTM = TVDBSettings(batch=512, schedule="one-cycle")
@@ -93,6 +96,7 @@ PRESETS = {
 }
 
 
+WITHOUT_ETA = ("projection", "relaxed")  # updates that do not weigh the networks' outputs
 VISION = {"tvdb-paper": {"backbone": "alexnet", "mode": "crop"}}  # how a preset sees pictures, if not by the defaults
 
 
@@ -177,7 +181,12 @@ class TVDB:
         for setting in settings:
             if setting not in known:
                 raise unknown_name(f"setting of {name}", setting, known)
-        return cls(replace(PRESETS[name], **settings), device=device)
+        chosen = replace(PRESETS[name], **settings)
+        if "eta" in settings and chosen.update in WITHOUT_ETA and chosen.loss == "mean":
+            raise UsageError(
+                f"eta has no part in the update {chosen.update!r}", next_step="leave it out, or set update=spectral"
+            )
+        return cls(chosen, device=device)
 
     @staticmethod
     def vision(name: str) -> dict[str, str]:
