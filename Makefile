@@ -33,5 +33,6 @@ test: check
 	$(BIN)/pytest --numprocesses $(WORKERS) --cov --cov-report term
 
 bench: $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
 	@for question in $(filter-out benchmarks/recording.py,$(wildcard benchmarks/*.py)); do \
 	  echo "== $$question"; $(BIN)/python $$question || exit 1; done

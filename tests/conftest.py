@@ -10,7 +10,13 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The only reasons for which a test may be skipped; any other skip fails the run.
-ALLOWED_SKIPS = ("DEEPBINARIES_DATA is not set", "the detector's weights are not there")
+ALLOWED_SKIPS = (
+    "DEEPBINARIES_DATA is not set",
+    "the detector's weights are not there",
+    "this processor has no vector popcount",
+    "this is no x86-64 processor",
+    "the benchmark's peers are not installed",
+)
 
 
 @pytest.fixture(scope="session")

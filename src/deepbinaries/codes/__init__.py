@@ -1,22 +1,24 @@
 """Binary codes: packed bits and exact Hamming distance. Nothing here knows where codes come from."""
 
+from deepbinaries.codes.answers import Neighbours, Within
 from deepbinaries.codes.bits import MAX_BITS, pack, sign, unpack
 from deepbinaries.codes.codes import Codes, concatenate
 from deepbinaries.codes.files import load, save
+from deepbinaries.codes.gallery import Gallery
 from deepbinaries.codes.hamming import (
-    Neighbours,
-    Within,
     all_distances,
     distances,
     histograms,
     rowwise_distances,
     top_k,
+    top_k_with_ties,
     within,
 )
 
 __all__ = [
     "MAX_BITS",
     "Codes",
+    "Gallery",
     "Neighbours",
     "Within",
     "all_distances",
@@ -29,6 +31,7 @@ __all__ = [
     "save",
     "sign",
     "top_k",
+    "top_k_with_ties",
     "unpack",
     "within",
 ]

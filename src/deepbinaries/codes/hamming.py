@@ -1,67 +1,45 @@
-"""Exact Hamming search with numpy alone: the reference that every faster kernel is proven against.
+"""Exact Hamming search: the compiled kernel where numba can be imported, numpy alone elsewhere, with one answer.
 
-All functions take `Codes` of one length. Distances are counts of differing bits, from popcounts
-of XORed 64-bit words. Beside the gallery, memory holds one copy of it in columns and one query's row.
+All functions take queries as `Codes` and a gallery as `Codes`, or as `Gallery` when it is searched
+more than once. Distances are counts of differing bits.
 """
 
+import os
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deepbinaries.codes import reference
+from deepbinaries.codes.answers import Neighbours, Within
 from deepbinaries.codes.codes import Codes
-from deepbinaries.errors import UsageError
+from deepbinaries.codes.gallery import Gallery
+from deepbinaries.codes.reference import Distances, Masks, Words
+from deepbinaries.errors import Error, UsageError
 
-Masks = NDArray[np.uint64]  # (words, n): bit j of an item says that it carries label j
+# Words that numpy compares in about the time that loading the kernel takes.
+WORTH_LOADING = 50_000_000
 
-
-@dataclass(frozen=True)
-class Neighbours:
-    """The k nearest rows of each query in (distance, row) order; fewer columns when the gallery is smaller."""
-
-    rows: NDArray[np.int64]  # (queries, min(k, gallery))
-    distances: NDArray[np.int64]  # the same shape
-    ties: NDArray[np.int64]  # gallery rows at each query's last distance, those left out included
+_compared: Counter[tuple[str, int]] = Counter()  # words compared so far, by task and length of code
 
 
-@dataclass(frozen=True)
-class Within:
-    """Every row within a radius of each query in (distance, row) order; query q owns offsets[q]:offsets[q + 1]."""
+def distances(queries: Codes, gallery: Codes | Gallery) -> Iterator[Distances]:
+    """Each query's distances to every row, hidden or not, one query at a time.
 
-    rows: NDArray[np.int64]
-    distances: NDArray[np.int64]
-    offsets: NDArray[np.int64]  # (queries + 1,)
-
-    def __getitem__(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        of_query = slice(self.offsets[query], self.offsets[query + 1])
-        return self.rows[of_query], self.distances[of_query]
-
-
-def distances(queries: Codes, gallery: Codes) -> Iterator[NDArray[np.unsignedinteger]]:
-    """Each query's distances to the whole gallery, one row at a time. A row is valid until the next is asked for.
+    What is given is valid until the next is asked for.
 
     >>> query, gallery = Codes.from_bits([[1, 1, 0]]), Codes.from_bits([[1, 1, 0], [0, 0, 1]])
     >>> [row.tolist() for row in distances(query, gallery)]
     [[0, 3]]
     """
-    _same_length(queries, gallery)
-    columns, words = gallery.columns(), queries.columns().T
-    # A byte holds distances up to 255 only: longer codes would wrap around.
-    total: NDArray[np.unsignedinteger] = np.empty(len(gallery), dtype=np.uint8 if gallery.bits < 256 else np.uint16)
-    differing = np.empty(len(gallery), dtype=np.uint64)
-    ones = np.empty(len(gallery), dtype=np.uint8)
-    for query in words:
-        for w, word in enumerate(query):
-            np.bitwise_count(np.bitwise_xor(columns[w], word, out=differing), out=ones)
-            if w == 0:
-                total[:] = ones
-            else:
-                total += ones
-        yield total
+    words, gallery = _aligned(queries, gallery)
+    rows: Iterator[Distances] = _engine("distances", words, gallery).distances(words, gallery)
+    return rows
 
 
-def all_distances(queries: Codes, gallery: Codes) -> NDArray[np.int64]:
+def all_distances(queries: Codes, gallery: Codes | Gallery) -> NDArray[np.int64]:
     """The whole (queries, gallery) matrix; for small galleries and tests."""
     rows = [row.astype(np.int64) for row in distances(queries, gallery)]
     return np.array(rows, dtype=np.int64).reshape(len(queries), len(gallery))
@@ -80,31 +58,44 @@ def rowwise_distances(a: Codes, b: Codes) -> NDArray[np.int64]:
     return differing
 
 
-def top_k(queries: Codes, gallery: Codes, k: int) -> Neighbours:
+def top_k(queries: Codes, gallery: Codes | Gallery, k: int, *, threads: int | None = None) -> Neighbours:
     """The k nearest gallery rows of each query, exact, equal distances in row order.
+
+    `threads` is the number of cores to use; unless given, all of them or as many as OMP_NUM_THREADS says.
 
     >>> query, gallery = Codes.from_bits([[1, 1]]), Codes.from_bits([[0, 0], [1, 0], [0, 1]])
     >>> found = top_k(query, gallery, k=1)
     >>> found.rows.tolist(), found.distances.tolist(), found.ties.tolist()
     ([[1]], [[1]], [2])
     """
-    if k < 1:
-        raise UsageError(f"k={k} asks for nothing", next_step="ask for at least one neighbour")
-    k = min(k, len(gallery))
-    found = np.empty((len(queries), k), dtype=np.int64)
-    near = np.empty((len(queries), k), dtype=np.int64)
-    ties = np.zeros(len(queries), dtype=np.int64)
-    if k:
-        for q, row in enumerate(distances(queries, gallery)):
-            edge = np.partition(row, k - 1)[k - 1]
-            shell = np.flatnonzero(row <= edge)
-            order = shell[np.argsort(row[shell], kind="stable")]
-            found[q], near[q] = order[:k], row[order[:k]]
-            ties[q] = np.count_nonzero(row[shell] == edge)
-    return Neighbours(found, near, ties)
+    words, gallery = _aligned(queries, gallery)
+    k = _at_most(k, gallery)
+    if not k:
+        nothing = np.empty((len(queries), 0), dtype=np.int64)
+        return Neighbours(nothing, nothing, np.zeros(len(queries), dtype=np.int64))
+    found: Neighbours = _engine("top_k", words, gallery).top_k(words, gallery, k, _cores(threads))
+    return found
 
 
-def within(queries: Codes, gallery: Codes, radius: int) -> Within:
+def top_k_with_ties(queries: Codes, gallery: Codes | Gallery, k: int, *, threads: int | None = None) -> Within:
+    """The k nearest gallery rows of each query and all that lie as far as the last of them.
+
+    Whoever orders equal distances by ids of their own finds every candidate here.
+
+    >>> query, gallery = Codes.from_bits([[1, 1]]), Codes.from_bits([[0, 0], [1, 0], [0, 1]])
+    >>> top_k_with_ties(query, gallery, k=1).rows.tolist()
+    [1, 2]
+    """
+    words, gallery = _aligned(queries, gallery)
+    k = _at_most(k, gallery)
+    if not k:
+        nothing = np.empty(0, dtype=np.int64)
+        return Within(nothing, nothing, np.zeros(len(queries) + 1, dtype=np.int64))
+    found: Within = _engine("top_k", words, gallery).top_k_with_ties(words, gallery, k, _cores(threads))
+    return found
+
+
+def within(queries: Codes, gallery: Codes | Gallery, radius: int, *, threads: int | None = None) -> Within:
     """Every gallery row at most `radius` bits from each query.
 
     >>> query, gallery = Codes.from_bits([[1, 1]]), Codes.from_bits([[0, 0], [1, 0], [1, 1]])
@@ -114,22 +105,19 @@ def within(queries: Codes, gallery: Codes, radius: int) -> Within:
     """
     if radius < 0:
         raise UsageError(f"radius={radius} is negative", next_step="0 finds equal codes")
-    rows, near, offsets = [], [], [0]
-    for row in distances(queries, gallery):
-        inside = np.flatnonzero(row <= radius)
-        order = inside[np.argsort(row[inside], kind="stable")]
-        rows.append(order)
-        near.append(row[order].astype(np.int64))
-        offsets.append(offsets[-1] + len(order))
-    empty = np.empty(0, dtype=np.int64)
-    return Within(np.concatenate([empty, *rows]), np.concatenate([empty, *near]), np.array(offsets, dtype=np.int64))
+    words, gallery = _aligned(queries, gallery)
+    radii = np.full(len(queries), min(radius, gallery.bits), dtype=np.int64)
+    found: Within = _engine("within", words, gallery).within(words, gallery, radii, _cores(threads))
+    return found
 
 
 def histograms(
     queries: Codes,
-    gallery: Codes,
+    gallery: Codes | Gallery,
     query_masks: Masks | None = None,
     gallery_masks: Masks | None = None,
+    *,
+    threads: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many gallery rows lie at each distance 0..bits, and how many of them share a label with the query.
 
@@ -141,32 +129,70 @@ def histograms(
     >>> everything.tolist(), relevant.tolist()
     ([[0, 2, 1]], [[0, 1, 1]])
     """
-    n_distances = gallery.bits + 1
-    everything = np.zeros((len(queries), n_distances), dtype=np.int64)
-    relevant = np.zeros_like(everything)
-    keys = np.empty(len(gallery), dtype=np.uint16)  # narrow: this loop is bound by memory
-    for q, row in enumerate(distances(queries, gallery)):
-        if query_masks is None or gallery_masks is None:
-            everything[q] = np.bincount(row, minlength=n_distances)
-            continue
-        shares = _shares_a_label(query_masks[:, q], gallery_masks)
-        # One count for both: irrelevant rows fall into the first half of the keys, relevant ones into the second.
-        np.multiply(shares, n_distances, out=keys, dtype=np.uint16)
-        keys += row
-        counts = np.bincount(keys, minlength=2 * n_distances)
-        relevant[q] = counts[n_distances:]
-        everything[q] = counts[:n_distances] + relevant[q]
-    return everything, relevant
+    words, gallery = _aligned(queries, gallery)
+    if query_masks is None or gallery_masks is None:
+        query_masks, gallery_masks = (np.empty((0, n), dtype=np.uint64) for n in (len(queries), len(gallery)))
+    expected = (len(query_masks), len(queries)), (len(query_masks), len(gallery))
+    if (query_masks.shape, gallery_masks.shape) != expected:
+        raise UsageError(
+            f"masks of shapes {query_masks.shape} and {gallery_masks.shape} do not belong to "
+            f"{len(queries)} queries and {len(gallery)} gallery rows",
+            next_step="give (words, n) columns of one labelling, one for each code",
+        )
+    engine = _engine("histograms", words, gallery)
+    counts: tuple[NDArray[np.int64], NDArray[np.int64]] = engine.histograms(
+        words, gallery, query_masks, gallery_masks, _cores(threads)
+    )
+    return counts
 
 
-def _shares_a_label(query: NDArray[np.uint64], gallery: Masks) -> NDArray[np.bool_]:
-    shared = np.zeros(gallery.shape[1], dtype=np.uint64)
-    for w in np.flatnonzero(query):  # a word without a label of the query has nothing to share
-        shared |= gallery[w] & query[w]
-    return np.not_equal(shared, 0)
+def _engine(task: str, queries: Words, gallery: Gallery) -> ModuleType:
+    """The module that does the work: `DEEPBINARIES_SEARCH` chooses numba or numpy.
+
+    Unless it does, numpy serves small tasks until they add up to what loading the kernel costs.
+    """
+    wish = os.environ.get("DEEPBINARIES_SEARCH", "")
+    if wish not in ("", "numba", "numpy"):
+        raise UsageError(f"DEEPBINARIES_SEARCH={wish!r} is no way to search", next_step="say numba or numpy")
+    kind = task, gallery.n_words
+    _compared[kind] += queries.size * len(gallery)
+    if wish == "numpy" or (not wish and _compared[kind] < WORTH_LOADING):
+        return reference
+    try:
+        from deepbinaries.codes import kernel
+    except ImportError as error:
+        if wish:
+            raise Error(
+                f"numba cannot be imported ({error})", next_step="install it, or unset DEEPBINARIES_SEARCH"
+            ) from error
+        return reference
+    return kernel
 
 
-def _same_length(queries: Codes, gallery: Codes) -> None:
+def _cores(threads: int | None) -> int:
+    """As many as are asked for, or as `OMP_NUM_THREADS` allows, or else all that this process may use."""
+    if threads is None:
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(threads, int(limit))) if limit.isdecimal() else threads
+    if threads < 1:
+        raise UsageError(f"threads={threads} cannot work", next_step="give at least one")
+    return threads
+
+
+def _at_most(k: int, gallery: Gallery) -> int:
+    if k < 1:
+        raise UsageError(f"k={k} asks for nothing", next_step="ask for at least one neighbour")
+    return min(k, gallery.n_visible)
+
+
+def _aligned(queries: Codes, gallery: Codes | Gallery) -> tuple[Words, Gallery]:
+    """The queries as rows of words, and the gallery, whose codes must have their length."""
+    _same_length(queries, gallery)
+    return queries.columns().T, Gallery.of(gallery)
+
+
+def _same_length(queries: Codes, gallery: Codes | Gallery) -> None:
     if queries.bits != gallery.bits:
         raise UsageError(
             f"queries have {queries.bits} bits and the gallery {gallery.bits}",
