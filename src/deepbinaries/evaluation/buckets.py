@@ -45,6 +45,12 @@ class Buckets:
         return cls(np.stack([n - R, R], axis=1))
 
     @cached_property
+    def occupied(self) -> "Buckets":
+        """The same without the buckets in which no query has an item: most distances, where codes are long."""
+        used = self.counts.any(axis=(0, 1))
+        return self if used.all() else Buckets(self.counts[:, :, used])
+
+    @cached_property
     def n(self) -> Counts:
         """Items in each bucket, (queries, buckets)."""
         n: Counts = self.counts.sum(axis=1)
