@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-UPDATES = ("printed", "centred", "gram", "projection")
+UPDATES = ("printed", "centred", "gram", "projection", "relaxed")
 
 
 @pytest.fixture(scope="module")
