@@ -1,6 +1,6 @@
-"""How the loops of `compiled` are compiled: for this processor, kept for later runs, and never in silence.
+"""How the loops of search are compiled: for this processor, kept for later runs, and never in silence.
 
-numba is imported here and in `compiled` alone, so that nothing pays for it before a search needs it.
+numba is imported here and in the modules of those loops alone, so that nothing pays for it before a search needs it.
 """
 
 import sys
@@ -43,7 +43,7 @@ class _Announcement(event.Listener):
 
     def on_start(self, event: event.Event) -> None:
         loop = getattr(event.data.get("dispatcher"), "py_func", None)
-        if not self.said and getattr(loop, "__module__", "") == f"{__package__}.compiled":
+        if not self.said and getattr(loop, "__module__", "").startswith(f"{__package__}."):
             self.said = True
             line = "compiling the search for this processor; this takes some seconds, and later runs reuse it"
             print(line, file=sys.stderr, flush=True)  # noqa: T201
