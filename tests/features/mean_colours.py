@@ -55,6 +55,7 @@ class Interrupted(OnGpu):
     def __init__(self):
         super().__init__()
         os.cpu_count = lambda: 4
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background start deaf to it
 
     def encode(self, pictures, ids):
         if "scene-00000" in ids:
