@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -68,6 +68,12 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
         ) from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def write_json_lines(entries: Iterable[Any], path: Path) -> None:
+    """Write JSON values, one a line."""
+    with written_whole(path) as file:
+        file.write("".join(json.dumps(entry, allow_nan=False) + "\n" for entry in entries).encode("ascii"))
 
 
 def write_json(content: Any, path: Path, *, indent: int | None = None) -> None:

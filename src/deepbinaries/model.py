@@ -4,7 +4,6 @@ Everything that searches knows only `encode_images` and `encode_texts`. The back
 its `config.json` names them by their digest, and any others are refused.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -19,7 +18,7 @@ from deepbinaries.codes import Codes
 from deepbinaries.datasets.base import PictureFile
 from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.features.inputs import Images, Texts
-from deepbinaries.files import write_json, written_whole
+from deepbinaries.files import write_json, write_json_lines
 from deepbinaries.hashers.base import Hasher
 from deepbinaries.language import Reading, Vocabulary
 from deepbinaries.model_folder import CONFIG, LOG, TUNING, VOCABULARY, damaged, read_folder, write_folder
@@ -173,8 +172,7 @@ class Model:
         def write_files(new: Path) -> None:
             self._write_files(new)
             if history is not None:
-                with written_whole(new / LOG) as file:
-                    file.write("".join(json.dumps(entry) + "\n" for entry in history).encode("ascii"))
+                write_json_lines(history, new / LOG)
             if tuning is not None:
                 write_json(tuning, new / TUNING, indent=1)
 

@@ -33,7 +33,7 @@ def test_a_training_leaves_a_model_its_log_and_nothing_else(trained):
 
 
 def test_an_interrupted_training_goes_on_to_the_same_model(trained, features, tmp_path, monkeypatch, capsys):
-    write = learning.write_history
+    write = learning.write_json_lines
 
     def pull_the_plug(history, path):
         if len(history) == 2:
@@ -42,7 +42,7 @@ def test_an_interrupted_training_goes_on_to_the_same_model(trained, features, tm
 
     arguments = ("train", *SMALL, "--features", features, "--out", tmp_path / "model")
     with monkeypatch.context() as patched:
-        patched.setattr(learning, "write_history", pull_the_plug)
+        patched.setattr(learning, "write_json_lines", pull_the_plug)
         assert run(*arguments) == 130
     assert "run the command again" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
@@ -179,3 +179,11 @@ def test_a_damaged_log_of_an_unfinished_training_is_named(features, tmp_path, mo
     capsys.readouterr()
     assert run(*arguments) == 3
     assert f"{log} is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("update", ["projection", "gram", "relaxed"])
+def test_a_training_that_runs_away_is_one_line_and_leaves_no_model(features, tmp_path, capsys, update):
+    runaway = ("--set", "learning_rate=1e30", "--set", f"update={update}")
+    assert run("train", *SMALL, *runaway, "--features", features, "--out", tmp_path / "model") == 3
+    assert "not finite; lower the learning rate" in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "model").exists()

@@ -96,7 +96,7 @@ def test_of_equal_scores_the_first_is_chosen(monkeypatch):
 
 
 def test_an_interrupted_tuning_goes_on_with_what_it_has(tuned, features, tmp_path, monkeypatch):
-    write, written = learning.write_history, []
+    write, written = learning.write_json_lines, []
 
     def pull_the_plug(history, path):
         written.append((path.parent.name, len(history)))
@@ -105,7 +105,7 @@ def test_an_interrupted_tuning_goes_on_with_what_it_has(tuned, features, tmp_pat
         write(history, path)
 
     arguments = ("train", *TUNE, "--features", features, "--out", tmp_path / "model")
-    monkeypatch.setattr(learning, "write_history", pull_the_plug)
+    monkeypatch.setattr(learning, "write_json_lines", pull_the_plug)
     assert run(*arguments) == 130
     (first, second), before = dict.fromkeys(key for key, _ in written), len(written)
     assert run(*arguments) == 0
@@ -118,13 +118,13 @@ def test_an_interrupted_tuning_goes_on_with_what_it_has(tuned, features, tmp_pat
 
 
 def test_with_patience_the_winner_is_not_trained_twice(features, tmp_path, monkeypatch):
-    write, written = learning.write_history, []
+    write, written = learning.write_json_lines, []
 
     def remember(history, path):
         written.append((path.parent.name, len(history)))
         write(history, path)
 
-    monkeypatch.setattr(learning, "write_history", remember)
+    monkeypatch.setattr(learning, "write_json_lines", remember)
     tune = (*TUNE, "--set", "patience=1")
     assert run("train", *tune, "--features", features, "--out", tmp_path / "model") == 0
     assert len(set(written)) == len(written)

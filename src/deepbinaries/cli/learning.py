@@ -1,14 +1,14 @@
 """One training on the command line: what is learnt from, its log, and how it goes on after an interruption."""
 
 import json
-from collections.abc import Iterable, Sized
+from collections.abc import Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepbinaries.cli.output import complain, say
 from deepbinaries.cli.scalars import scalars
 from deepbinaries.errors import DataError, UsageError
-from deepbinaries.files import read_lines, written_whole
+from deepbinaries.files import read_lines, write_json_lines
 from deepbinaries.model_folder import LOG
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def learn(
 
         def log(entry: dict[str, Any]) -> None:
             history[entry["epoch"]] = entry
-            write_history(history.values(), path)
+            write_json_lines(history.values(), path)
             write_scalars(entry)
             figures = (f"{key} {value:.4g}" for key, value in entry.items() if isinstance(value, int | float))
             say(heading + ", ".join(figures))
@@ -79,9 +79,3 @@ def _read_history(path: Path) -> History:
         raise DataError(
             f"{path} is damaged ({error})", next_step=f"remove {path.parent}: this training begins anew"
         ) from error
-
-
-def write_history(history: Iterable[dict[str, Any]], path: Path) -> None:
-    """Write the log of a training, one JSON line an epoch."""
-    with written_whole(path) as file:
-        file.write("".join(json.dumps(entry) + "\n" for entry in history).encode("ascii"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import Report
-from deepbinaries.files import read_lines, written_whole
+from deepbinaries.files import read_lines, write_json_lines
 
 Cell = dict[str, Any]
 
@@ -87,8 +87,7 @@ def append_cells(path: str | Path, cells: Iterable[Mapping[str, Any]]) -> None:
         plain = json.loads(json.dumps(dict(cell), allow_nan=False))
         kept[_identity(plain)] = plain
     path.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(path) as file:
-        file.write("".join(json.dumps(cell) + "\n" for cell in kept.values()).encode("ascii"))
+    write_json_lines(kept.values(), path)
 
 
 def read_cells(path: str | Path) -> list[Cell]:

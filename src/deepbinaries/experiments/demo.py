@@ -1,6 +1,5 @@
 """A demo in plain steps: generated scenes, their features, TVDB beside a linear baseline, and a page about both."""
 
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from deepbinaries.errors import UsageError
 from deepbinaries.evaluation import Extras
 from deepbinaries.experiments.demo_folder import MODEL, REPORT, claim
 from deepbinaries.experiments.demo_page import Answer, Findings, Hit, Item, page
-from deepbinaries.experiments.scores import score_parts
+from deepbinaries.experiments.scores import on_stderr, score_parts
 from deepbinaries.features import Prepared, prepare
 from deepbinaries.files import cache_folder, written_whole
 from deepbinaries.hashers.base import Hasher
@@ -71,10 +70,6 @@ class Stages:
             self.seconds[self.current] = self.now - before
         self.current = stage
         self.tell(f"{self.now - self.began:4.0f} s  {stage or 'done'}")
-
-
-def on_stderr(text: str) -> None:
-    sys.stderr.write(text + "\n")
 
 
 def run_demo(

@@ -21,7 +21,7 @@ BESIDE = Extras(cutoffs=(500,))  # what stands beside the headline in the paper'
 Reports = dict[tuple[str, str], Report]  # by gallery and direction
 
 
-def _on_stderr(text: str) -> None:
+def on_stderr(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
@@ -33,7 +33,7 @@ def score_parts(
     directions: Sequence[str] = BOTH,
     rules: Rules = HEADLINE,
     extras: Extras = BESIDE,
-    tell: Callable[[str], None] = _on_stderr,
+    tell: Callable[[str], None] = on_stderr,
 ) -> Reports:
     """The report of each gallery in each direction, under keys such as ("clean", "text_to_image").
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from deepbinaries.errors import UsageError
+from deepbinaries.hashers.settings import check_bits
 
 ACTIVATIONS = {"identity": nn.Identity, "relu": nn.ReLU}
 
@@ -25,8 +26,7 @@ class NetworkSettings:
     maps: int = 128  # of each width
 
     def __post_init__(self) -> None:
-        if not 1 <= self.bits <= 1024:
-            raise UsageError(f"bits={self.bits} is outside 1..1024", next_step="64 is a good start")
+        check_bits(self.bits)
         if self.activation not in ACTIVATIONS:
             raise UsageError(f"activation={self.activation!r} is unknown", next_step="take relu or identity")
         dropouts = self.dropout, self.input_dropout, self.region_dropout

@@ -154,9 +154,9 @@ def train(
             score = (entry["validation_image_to_text"] + entry["validation_text_to_image"]) / 2
             run.note(score, towers)
         entry["seconds"] = round(time.monotonic() - began, 3)
-        log(entry)
         if not math.isfinite(entry["loss"]):
             raise DataError(f"the loss of epoch {epoch + 1} is not finite", next_step="lower the learning rate")
+        log(entry)
         run.epoch = epoch + 1
         save_checkpoint(checkpoints, towers, optimiser, objective, settings, run)
         so_far = f", loss {entry['loss']:.4g}"

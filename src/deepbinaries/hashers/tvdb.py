@@ -45,6 +45,7 @@ from deepbinaries.hashers.code_learning import (
 )
 from deepbinaries.hashers.heads import NetworkSettings
 from deepbinaries.hashers.image_networks import IMAGE_NETWORKS
+from deepbinaries.hashers.settings import changed
 from deepbinaries.hashers.similarity import LabelSimilarity, SetSimilarity, ahead, similarity
 from deepbinaries.hashers.text_networks import TEXT_NETWORKS
 from deepbinaries.hashers.training import Towers, TrainingSettings, choose_device, encode, train
@@ -175,13 +176,7 @@ class TVDB:
     @classmethod
     def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
         """The hasher of a preset, with some settings changed."""
-        if name not in PRESETS:
-            raise unknown_name("preset", name, PRESETS)
-        known = {field.name for field in dataclasses.fields(TVDBSettings)}
-        for setting in settings:
-            if setting not in known:
-                raise unknown_name(f"setting of {name}", setting, known)
-        chosen = replace(PRESETS[name], **settings)
+        chosen = changed(PRESETS, name, settings)
         if "eta" in settings and chosen.update in WITHOUT_ETA and chosen.loss == "mean":
             raise UsageError(
                 f"eta has no part in the update {chosen.update!r}", next_step="leave it out, or set update=spectral"
