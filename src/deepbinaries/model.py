@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from deepbinaries.codes import Codes
+from deepbinaries.datasets import digest
 from deepbinaries.datasets.base import PictureFile
 from deepbinaries.errors import DataError, PictureError, UsageError
+from deepbinaries.features import Prepared
 from deepbinaries.features.inputs import Images, Texts
 from deepbinaries.files import write_json, write_json_lines
 from deepbinaries.hashers.base import Hasher
@@ -230,6 +232,18 @@ def make_encoder(settings: VisionSettings, *, device: str = "auto", **files: Any
 
         device = str(choose_device())
     return RegionEncoder(settings, device=device, **files)
+
+
+def source_of(prepared: Prepared, *, read: str) -> dict[str, Any]:
+    """What a model records of the data it learnt from: names and digests, no path; `read` as for `prepare`."""
+    parts = prepared.parts
+    return {
+        "dataset": prepared.dataset.name,
+        "digest": digest(prepared.dataset),
+        "split": {"protocol": parts.split.protocol, **parts.split.digests()},
+        "ignored_labels": list(parts.ignored),
+        "read": read,
+    }
 
 
 def _refuse_foreign_code(folder: Path, method: str, settings: VisionSettings) -> None:

@@ -83,7 +83,7 @@ def train(
     """
     from deepbinaries.features import prepare
     from deepbinaries.language import TokenSettings
-    from deepbinaries.model import Model, make_encoder
+    from deepbinaries.model import Model, make_encoder, source_of
 
     free_path(out)
     if tensorboard is not None:
@@ -102,7 +102,7 @@ def train(
     home = features or cache_folder() / "features"
     prepared = prepare(dataset, parts, encoder, home, settings=tokens, read=recipe.read.value)
     _tell_unreadable(prepared)
-    trained_on = _trained_on(prepared, recipe.read)
+    trained_on = source_of(prepared, read=recipe.read.value)
     unfinished = out.with_name(f"{out.name}.training")
     workplaces: list[Path] = []
 
@@ -146,20 +146,6 @@ def _tell_unreadable(prepared: "Prepared") -> None:
             f"{len(failures):,} pictures cannot be read and are left out (first: {id_}: {reason}); "
             f"once they are mended, remove {prepared.store.folder}"
         )
-
-
-def _trained_on(prepared: "Prepared", read: Read) -> dict[str, Any]:
-    """What a model records of the data it was trained on: names and digests, no path."""
-    from deepbinaries.datasets import digest
-
-    parts = prepared.parts
-    return {
-        "dataset": prepared.dataset.name,
-        "digest": digest(prepared.dataset),
-        "split": {"protocol": parts.split.protocol, **parts.split.digests()},
-        "ignored_labels": list(parts.ignored),
-        "read": read.value,
-    }
 
 
 def _report(out: Path, model: Any, history: History, tuning: dict[str, Any] | None, as_json: bool) -> None:

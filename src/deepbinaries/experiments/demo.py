@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deepbinaries import __version__
 from deepbinaries.codes import Codes, top_k
-from deepbinaries.datasets import Dataset, Parts, digest, load
+from deepbinaries.datasets import Parts, load
 from deepbinaries.datasets.splits import by_fraction
 from deepbinaries.errors import UsageError
 from deepbinaries.evaluation import Extras
@@ -21,7 +21,7 @@ from deepbinaries.experiments.scores import on_stderr, score_parts
 from deepbinaries.features import Prepared, prepare
 from deepbinaries.files import cache_folder, written_whole
 from deepbinaries.hashers.base import Hasher
-from deepbinaries.model import Model, make_encoder
+from deepbinaries.model import Model, make_encoder, source_of
 from deepbinaries.registry import METHODS
 from deepbinaries.vision import read_picture
 from deepbinaries.vision.encoder import RegionEncoder, VisionSettings
@@ -104,7 +104,7 @@ def run_demo(
     learnt_from = prepared.pairs(np.setdiff1d(parts.train, parts.validation))
     history: list[dict[str, Any]] = []
     hasher.fit(learnt_from, validation=prepared.pairs(parts.validation), log=history.append)
-    trained_on = _trained_on(scenes, parts)
+    trained_on = source_of(prepared, read="first")
     model = Model(encoder, prepared.vocabulary, hasher, method=METHOD, trained_on=trained_on)
     model.save_pretrained(out / MODEL, history=history)
 
@@ -208,11 +208,6 @@ def _facts(
         "time": "; ".join(f"{stage} {value:.1f} s" for stage, value in seconds.items()),
         "release": f"deepbinaries {__version__}",
     }
-
-
-def _trained_on(dataset: Dataset, parts: Parts) -> dict[str, Any]:
-    split = {"protocol": parts.split.protocol, **parts.split.digests()}
-    return {"dataset": dataset.name, "digest": digest(dataset), "split": split, "ignored_labels": [], "read": "first"}
 
 
 def _listed(facts: Mapping[str, Any]) -> str:
