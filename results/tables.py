@@ -1,15 +1,18 @@
 """The tables of results/README.md, from the cells: `python results/tables.py` writes them between their marks."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from deepbinaries.experiments.cells import Cell, read_cells
-from deepbinaries.files import written_whole
+from deepbinaries.files import read_lines, written_whole
 
 HERE = Path(__file__).parent
 START, END = "<!-- tables: start -->", "<!-- tables: end -->"
 DIRECTIONS = ("image_to_text", "text_to_image")
+QUERY = {"image_to_text": "picture", "text_to_image": "sentence"}
 BITS = (16, 32, 64, 128)
 TITLES = {
     ("coco18", "r18"): "coco18, a shared label (r18)",
@@ -23,6 +26,7 @@ def tables() -> Iterator[str]:
     for (dataset, rule), title in TITLES.items():
         cells = [cell for cell in read_cells(HERE / dataset / "cells.jsonl") if cell["rule"] == rule]
         yield from of_main(title, [cell for cell in cells if cell["experiment"] == "main"])
+    yield from of_regions()
 
 
 def of_main(title: str, cells: list[Cell]) -> Iterator[str]:
@@ -43,6 +47,48 @@ def of_main(title: str, cells: list[Cell]) -> Iterator[str]:
         seeds = both(at_64, spread=True) if len({cell["seed"] for cell in at_64}) > 1 else ""
         yield f"| {' | '.join((*row, *lengths, seeds))} |"
     yield ""
+
+
+def of_regions() -> Iterator[str]:
+    """What regions add to the whole picture on `clean`: one row a form and direction, one column a task."""
+    found = {
+        (rule, line["form"], line["place"]): line
+        for dataset, rule in TITLES
+        for line in map(json.loads, read_lines(HERE / dataset / "regions.jsonl"))
+        if line["rule"] == rule
+    }
+    yield "### What regions add to the whole picture"
+    yield ""
+    yield "MAP@all of a form of regions less that of the whole picture: 64 bits, `clean`, the mean of three seeds, query by"
+    yield "query, with the 95 % interval over queries. An interval without 0 is set in bold."
+    yield ""
+    yield f"| form, proposals | query | {' | '.join(rule if rule != 'all' else 'iapr22' for _, rule in TITLES)} |"
+    yield "| --- " * (len(TITLES) + 2) + "|"
+    for form in dict.fromkeys(form for _, form, _ in found):
+        for direction in DIRECTIONS:
+            columns = [added(found[rule, form, f"clean/{direction}"]) for _, rule in TITLES]
+            yield f"| {form} | {QUERY[direction]} | {' | '.join(columns)} |"
+    yield ""
+
+
+def added(line: dict[str, Any]) -> str:
+    """A difference with its interval.
+
+    >>> added({"over_whole": 0.0066, "interval": [0.0016, 0.0118]})
+    '**+.007** [+.002, +.012]'
+    """
+    low, high = line["interval"]
+    mean, low_text, high_text = (signed(value) for value in (line["over_whole"], low, high))
+    return f"{f'**{mean}**' if low > 0 or high < 0 else mean} [{low_text}, {high_text}]"
+
+
+def signed(value: float) -> str:
+    """Three digits with a sign.
+
+    >>> signed(-0.0135)
+    '-.014'
+    """
+    return f"{value:+.3f}".replace("0.", ".", 1)
 
 
 def name(cell: Cell) -> str:

@@ -73,7 +73,7 @@ def test_patience_tells_the_validation_of_the_epoch_that_is_kept(features, tmp_p
         (["--set", "epohcs=3"], "did you mean 'epochs'"),
         (["--set", "widths=3,four"], "widths=four is no whole number"),
         (["--vision", "kep=3"], "did you mean 'keep'"),
-        (["--vision", "keep=48"], "keep=48 is outside 1..47"),
+        (["--vision", "keep=48"], "keep=48 is outside 0..47"),
         (["--words", "0"], "length=0"),
         (["--read", "last"], "first"),
     ],

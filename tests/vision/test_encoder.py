@@ -134,6 +134,14 @@ def test_a_picture_of_one_pixel_has_all_its_crops(make):
     assert make(mode="crop").encode([Image.new("RGB", (1, 1), (7, 8, 9))])[0, :, :3].tolist() == [[7, 8, 9]] * 3
 
 
+@pytest.mark.parametrize("mode", ["roi", "crop"])
+def test_without_regions_the_whole_picture_is_left_and_no_proposer_is_asked(make, proposer, mode):
+    both, alone = (make(mode=mode, keep=keep).encode([red_and_blue()]) for keep in (2, 0))
+    assert alone.shape[1] == 1
+    assert_allclose(alone[:, 0], both[:, -1])
+    assert len(proposer.pictures) == 1
+
+
 def test_no_pictures_give_no_rows(make):
     assert make().encode([]).shape == (0, 3, 7)
 
@@ -250,7 +258,7 @@ def test_pixels_that_are_not_rgb_are_refused(make, pixels):
         ({"side": 450}, "side=450 is no multiple of 32"),
         ({"side": 0}, "side=0 is no multiple of 32"),
         ({"side": 1 << 20}, "side=1048576 is no multiple of 32 up to 2048"),
-        ({"keep": 0}, "keep=0 leaves no region"),
+        ({"keep": -1}, "keep=-1 is no number of regions"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings, problem):

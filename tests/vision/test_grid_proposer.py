@@ -96,7 +96,7 @@ def test_a_batch_without_energy_is_chosen_by_area(grid):
 
 
 def test_a_batch_cannot_have_more_regions_than_there_are_windows(grid):
-    with pytest.raises(UsageError, match="keep=48 is outside 1..47"):
+    with pytest.raises(UsageError, match="keep=48 is outside 0..47"):
         grid.choose_all(np.ones((1, 7, 7)), [(640, 480)], 48)
 
 

@@ -51,3 +51,15 @@ def test_a_picture_as_long_as_a_road_needs_no_more_memory_than_the_others():
 
     road = Image.new("RGB", (2_000_000, 1), (10, 20, 30))
     assert stretched_on(torch.device("cpu"), [road], 96)[0].unique().tolist() == [10, 20, 30]
+
+
+def test_pictures_of_about_the_same_size_do_not_change_each_other(pictures, monkeypatch):
+    import torch
+
+    cpu = torch.device("cpu")
+    nearly = pictures + [picture.crop((3, 5, picture.width, picture.height)) for picture in pictures]
+    alone = torch.cat([stretched_on(cpu, [picture], 96) for picture in nearly])
+    together = stretched_on(cpu, nearly, 96)
+    assert (together.int() - alone.int()).abs().max() <= 1  # longer sums are rounded otherwise
+    monkeypatch.setattr("deepbinaries.vision.stretching.MOST_PIXELS", 1)  # each on its own
+    assert torch.equal(stretched_on(cpu, nearly, 96), together)

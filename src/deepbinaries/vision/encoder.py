@@ -21,7 +21,7 @@ from deepbinaries.errors import UsageError
 from deepbinaries.vision.backbones import WeightsCard, make_backbone
 from deepbinaries.vision.pixels import Picture, as_image, check_rgb, size_of
 from deepbinaries.vision.proposers import make_proposer
-from deepbinaries.vision.regions import Regions, choose_regions, positions
+from deepbinaries.vision.regions import WHOLE_PICTURE, Regions, choose_regions, positions
 from deepbinaries.vision.roi_align import roi_features
 from deepbinaries.vision.stretching import stretched
 
@@ -39,7 +39,7 @@ class VisionSettings:
     backbone: str = "efficientnet-lite0"
     mode: str = "roi"  # or "crop", the paper's
     proposer: str = "grid"
-    keep: int = 20  # K, regions beside the whole picture
+    keep: int = 20  # K, regions beside the whole picture; 0: it alone
     side: int = 448  # pixels; pictures are stretched to a square of it for the map
     l2_normalise: bool = False  # features of a region to length 1; the paper leaves them as they are
 
@@ -50,8 +50,8 @@ class VisionSettings:
             raise UsageError(
                 f"side={self.side} is no multiple of {MULTIPLE} up to {MAX_SIDE}", next_step="448 is a good start"
             )
-        if self.keep < 1:
-            raise UsageError(f"keep={self.keep} leaves no region", next_step="the paper keeps 20")
+        if self.keep < 0:
+            raise UsageError(f"keep={self.keep} is no number of regions", next_step="the paper keeps 20")
 
 
 class RegionEncoder:
@@ -138,7 +138,9 @@ class RegionEncoder:
         maps = self._maps(pictures, threads) if self._backbone.stride else None
         energies = None if maps is None else _energy(maps)
         proposer: Any = self._proposer
-        if hasattr(proposer, "choose_all"):
+        if not self.settings.keep:
+            boxes = np.tile(WHOLE_PICTURE, (len(pictures), 1, 1))
+        elif hasattr(proposer, "choose_all"):
             boxes = proposer.choose_all(energies, [size_of(picture) for picture in pictures], self.settings.keep)
         else:
             of_each = [None] * len(pictures) if energies is None else energies

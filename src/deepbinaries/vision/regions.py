@@ -61,9 +61,9 @@ def choose_regions(proposals: Proposals, size: tuple[int, int], *, keep: int = 2
     >>> regions.attraction.tolist()
     [0.5, 0.28125, 0.5]
     """
-    if not 1 <= keep <= len(WINDOWS):
+    if not 0 <= keep <= len(WINDOWS):
         raise UsageError(
-            f"keep={keep} is outside 1..{len(WINDOWS)}, the windows that stand in for missing proposals",
+            f"keep={keep} is outside 0..{len(WINDOWS)}, the windows that stand in for missing proposals",
             next_step="the paper keeps 20",
         )
     boxes = proposals.boxes.astype(np.float32).clip(0, 1)

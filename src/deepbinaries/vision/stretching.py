@@ -1,5 +1,6 @@
 """Pictures made square, whatever their shape was: by Pillow one at a time, or on a GPU many at once."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 
 LONGEST = 4096  # pixels of a side; the weights of longer ones would fill a GPU, so Pillow has them
+STEP = 64  # pixels; pictures whose sides end in the same step are stretched at once, the smaller ones filled up
+MOST_PIXELS = 2**26  # that are stretched at once: as floats, 0.8 GB
 
 
 def stretched(picture: Picture, side: int) -> NDArray[np.uint8]:
@@ -34,30 +37,54 @@ def stretched_on(device: "torch.device", pictures: Sequence[Picture], side: int)
     import torch
 
     pictures = [stretched(picture, side) if max(size_of(picture)) > LONGEST else picture for picture in pictures]
-    squares = torch.empty(len(pictures), side, side, 3, dtype=torch.uint8, device=device)
-    sizes = [size_of(picture) for picture in pictures]
-    together = np.concatenate([as_pixels(picture).reshape(-1) for picture in pictures])
-    parts = (
-        torch.from_numpy(together)
-        .to(device)
-        .split(  # type: ignore[no-untyped-call]
-            [3 * width * height for width, height in sizes]
-        )
-    )
-    for square, part, (width, height) in zip(squares, parts, sizes, strict=True):
-        columns = part.view(height, width, 3).transpose(0, 1).reshape(width, -1).float()
-        wide = (weights_on(device, width, side) @ columns).round_().clamp_(0, 255)
-        rows = wide.view(side, height, 3).transpose(0, 1).reshape(height, -1)
-        square.copy_((weights_on(device, height, side) @ rows).round_().clamp_(0, 255).view(side, side, 3))
-    return squares.permute(0, 3, 1, 2)  # its channels lie last in memory
+    order: list[int] = []
+    squares = [torch.empty(0, side, side, 3, dtype=torch.uint8, device=device)]
+    for (width, height), places in _alike(pictures).items():
+        most = max(1, MOST_PIXELS // (width * height))
+        for start in range(0, len(places), most):
+            some = places[start : start + most]
+            squares.append(_stretched_at_once(device, [pictures[place] for place in some], (width, height), side))
+            order += some
+    back = torch.from_numpy(np.argsort(order)).to(device)
+    return torch.cat(squares)[back].permute(0, 3, 1, 2)  # its channels lie last in memory
 
 
-@lru_cache(maxsize=64)
-def weights_on(device: "torch.device", length: int, side: int) -> "Tensor":
-    """`bicubic_weights` on a device; pictures of a collection have few lengths."""
+def _alike(pictures: Sequence[Picture]) -> dict[tuple[int, int], list[int]]:
+    """The places of pictures of about the same size, under the size that holds them all."""
+    groups: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for place, picture in enumerate(pictures):
+        width, height = (-(-length // STEP) * STEP for length in size_of(picture))
+        groups[width, height].append(place)
+    return groups
+
+
+def _stretched_at_once(
+    device: "torch.device", pictures: Sequence[Picture], size: tuple[int, int], side: int
+) -> "Tensor":
+    """Pictures no larger than `size`, stretched: (n, side, side, 3). What fills them up has no weight."""
     import torch
 
-    return torch.from_numpy(bicubic_weights(length, side)).to(device)
+    n, (width, height) = len(pictures), size
+    filled = np.zeros((n, height, width, 3), dtype=np.uint8)
+    across, down = [], []
+    for place, picture in zip(filled, pictures, strict=True):
+        w, h = size_of(picture)
+        place[:h, :w] = as_pixels(picture)
+        across.append(weights_on(device, w, width, side))
+        down.append(weights_on(device, h, height, side))
+    pixels = torch.from_numpy(filled).to(device)
+    columns = pixels.transpose(1, 2).reshape(n, width, -1).float()
+    wide = (torch.stack(across) @ columns).round_().clamp_(0, 255)
+    rows = wide.view(n, side, height, 3).transpose(1, 2).reshape(n, height, -1)
+    return (torch.stack(down) @ rows).round_().clamp_(0, 255).to(torch.uint8).view(n, side, side, 3)
+
+
+@lru_cache(maxsize=256)
+def weights_on(device: "torch.device", length: int, filled: int, side: int) -> "Tensor":
+    """`bicubic_weights` on a device, (side, filled), zeros beyond `length`; pictures of a collection have few."""
+    import torch
+
+    return torch.from_numpy(np.pad(bicubic_weights(length, side), [(0, 0), (0, filled - length)])).to(device)
 
 
 def bicubic_weights(length: int, side: int) -> NDArray[np.float32]:
