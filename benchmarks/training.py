@@ -122,6 +122,8 @@ def make_pairs(n: int, width: int, sizes: Sizes, device: torch.device) -> Pairs:
 class FixedTargets:
     """The objective of the bare networks: random codes that never change."""
 
+    random_batches = True
+
     def __init__(self, n: int, bits: int, device: torch.device):
         self.B, self.H = (torch.randint(2, (2, n, bits), device=device) * 2.0 - 1).unbind()
 
@@ -146,8 +148,13 @@ def pairs_a_second(pairs: Pairs, settings: TVDBSettings, objective: Objective, d
         IMAGE_NETWORKS[settings.image](pairs.images.width, settings),
         TEXT_NETWORKS[settings.text](pairs.texts.n_words, settings),
     )
+    towers = towers.to(device)
+    optimiser = TVDB(settings).optimiser(towers, device)
     ends: list[float] = []
-    train(towers, objective, pairs, settings, device=device, log=lambda _: ends.append(time.perf_counter()))
+    train(
+        towers, objective, pairs, settings, device=device, optimiser=optimiser,
+        log=lambda _: ends.append(time.perf_counter()),
+    )  # fmt: skip
     return len(pairs) * (EPOCHS - 2) / (ends[-2] - ends[0])
 
 

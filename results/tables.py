@@ -59,8 +59,8 @@ def of_regions() -> Iterator[str]:
     }
     yield "### What regions add to the whole picture"
     yield ""
-    yield "MAP@all of a form of regions less that of the whole picture: 64 bits, `clean`, the mean of three seeds, query by"
-    yield "query, with the 95 % interval over queries. An interval without 0 is set in bold."
+    yield "MAP@all of a form of regions less that of the whole picture: 64 bits, `clean`, the mean of three seeds,"
+    yield "query by query, with the 95 % interval over queries. An interval without 0 is set in bold."
     yield ""
     yield f"| form, proposals | query | {' | '.join(rule if rule != 'all' else 'iapr22' for _, rule in TITLES)} |"
     yield "| --- " * (len(TITLES) + 2) + "|"
@@ -85,7 +85,7 @@ def added(line: dict[str, Any]) -> str:
 def signed(value: float) -> str:
     """Three digits with a sign.
 
-    >>> signed(-0.0135)
+    >>> signed(-0.0136)
     '-.014'
     """
     return f"{value:+.3f}".replace("0.", ".", 1)

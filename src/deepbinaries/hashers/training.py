@@ -63,6 +63,8 @@ class TrainingSettings:
 class Objective(Protocol):
     """What a method wants of the outputs of a batch."""
 
+    random_batches: bool  # False: the batches of the first epoch come again in every epoch
+
     def before_training(self, batches: Iterator[Tensor]) -> None:
         """The rows of all batches to come, epoch after epoch, for whoever prepares something of them ahead."""
 
@@ -79,12 +81,13 @@ class Objective(Protocol):
 
 
 class Towers(nn.Module):
-    """The two networks f and g."""
+    """The two networks f and g, and a third one where training needs it."""
 
-    def __init__(self, image: nn.Module, text: nn.Module):
+    def __init__(self, image: nn.Module, text: nn.Module, helper: nn.Module | None = None):
         super().__init__()
         self.image = image
         self.text = text
+        self.helper = helper
 
 
 def choose_device(name: str = "auto") -> torch.device:
@@ -101,26 +104,19 @@ def train(
     settings: TrainingSettings,
     *,
     device: torch.device,
+    optimiser: torch.optim.Optimizer,
     validation: Pairs | None = None,
-    fixed_batches: bool = False,
     checkpoints: Path | None = None,
     log: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> None:
     """Train both towers in place; with patience, they end as they were at the best validation."""
-    images, texts = on_device(pairs.images.regions, device), on_device(pairs.texts.tokens, device)
+    images, texts = on_device(pairs.images.regions, device), on_device(text_inputs(pairs.texts), device)
     check_features(images)
-    towers.to(device)
-    optimiser = torch.optim.AdamW(
-        towers.parameters(),
-        lr=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        fused=device.type == "cuda",  # one kernel instead of many
-    )
     run = load_checkpoint(checkpoints, towers, optimiser, objective, settings)
     n_steps = -(-len(pairs) // settings.batch)
 
     def batches_of(epoch: int) -> Iterator[Tensor]:
-        return _batches(len(pairs), settings, 0 if fixed_batches else epoch)
+        return _batches(len(pairs), settings, epoch if objective.random_batches else 0)
 
     objective.before_training(rows for epoch in range(run.epoch, settings.epochs) for rows in batches_of(epoch))
     so_far = ""  # the loss of the epoch before: that of this one is known to the GPU alone until its end
@@ -138,8 +134,8 @@ def train(
             for group in optimiser.param_groups:
                 group["lr"] = learning_rate(settings, epoch * n_steps + step, settings.epochs * n_steps)
             with _precision(device):
-                F = towers.image(_take(images, rows, there).float())
-                G = towers.text(_take(texts, rows, there))
+                F = towers.image(_as_floats(_take(images, rows, there)))
+                G = towers.text(_as_floats(_take(texts, rows, there)))
             loss = objective.loss(F.float(), G.float(), there)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
@@ -188,7 +184,15 @@ def encode_side(towers: Towers, device: torch.device, batch: Images | Texts) -> 
     """The outputs of the one network that the batch is for."""
     if isinstance(batch, Images):
         return encode(towers.image, batch.regions, device)
-    return encode(towers.text, batch.tokens, device)
+    return encode(towers.text, text_inputs(batch), device)
+
+
+def text_inputs(texts: Texts) -> NDArray[Any]:
+    """What a text network is given: token ids, (n, length), or vectors, (n, d), where texts have no words."""
+    if texts.features is None or texts.tokens.shape[1]:
+        return texts.tokens
+    vectors: NDArray[np.float32] = np.asarray(texts.features, dtype=np.float32)
+    return vectors
 
 
 def check_features(regions: Any) -> None:
@@ -224,8 +228,7 @@ def _outputs(network: nn.Module, array: Any, device: torch.device) -> Tensor:
     with torch.inference_mode(), _precision(device):
         for start in range(0, len(array), ENCODE_BATCH):
             rows = torch.arange(start, min(start + ENCODE_BATCH, len(array)))
-            batch = _take(array, rows, rows.to(device))
-            parts.append(network(batch.float() if batch.is_floating_point() else batch).float())
+            parts.append(network(_as_floats(_take(array, rows, rows.to(device)))).float())
     return torch.cat(parts[1:]) if len(parts) > 1 else parts[0]
 
 
@@ -234,6 +237,11 @@ def _take(array: Any, rows: Tensor, there: Tensor) -> Tensor:
     if isinstance(array, Tensor):
         return array[there]
     return torch.from_numpy(np.ascontiguousarray(array[rows.numpy()])).to(there.device)
+
+
+def _as_floats(batch: Tensor) -> Tensor:
+    """Features in full precision; token ids stay what they are."""
+    return batch.float() if batch.is_floating_point() else batch
 
 
 def _precision(device: torch.device) -> Any:

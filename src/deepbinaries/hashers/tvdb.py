@@ -13,26 +13,19 @@ was better than the whole picture on every dataset, so `tvdb` looks at the whole
 """
 
 import dataclasses
-import hashlib
 import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
-from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from deepbinaries.datasets import Labels
-from deepbinaries.errors import DataError, UsageError, unknown_name
-from deepbinaries.features.inputs import Images, Pairs, Texts
-from deepbinaries.files import read_bytes, read_json, write_json, written_whole
+from deepbinaries.errors import UsageError, unknown_name
+from deepbinaries.features.inputs import Pairs
 from deepbinaries.hashers.code_learning import (
     ROUTINES,
     CodeBatch,
@@ -43,20 +36,15 @@ from deepbinaries.hashers.code_learning import (
     start_all,
     update_all,
 )
-from deepbinaries.hashers.heads import NetworkSettings
+from deepbinaries.hashers.deep import DeepHasher, DeepSettings, Inputs
 from deepbinaries.hashers.image_networks import IMAGE_NETWORKS
-from deepbinaries.hashers.settings import changed
 from deepbinaries.hashers.similarity import LabelSimilarity, SetSimilarity, ahead, similarity
 from deepbinaries.hashers.text_networks import TEXT_NETWORKS
-from deepbinaries.hashers.training import Towers, TrainingSettings, choose_device, encode, train
-
-FORMAT = "deepbinaries-tvdb"
-VERSION = 1
-MAX_BYTES = 4 * 2**30
+from deepbinaries.hashers.training import Towers
 
 
 @dataclass(frozen=True)
-class TVDBSettings(TrainingSettings, NetworkSettings):
+class TVDBSettings(DeepSettings):
     """Everything that decides what TVDB learns; networks and training have their own lines."""
 
     image: str = "lstm"  # how regions are read: "lstm" (the paper's), "whole" (I1), "mean" (I2), "max", "vote"
@@ -67,8 +55,7 @@ class TVDBSettings(TrainingSettings, NetworkSettings):
     loss: str = "mean"  # "frobenius": as printed, eta times the sum of squares
 
     def __post_init__(self) -> None:
-        TrainingSettings.__post_init__(self)
-        NetworkSettings.__post_init__(self)
+        super().__post_init__()
         choices: dict[str, Collection[str]] = {"image": IMAGE_NETWORKS, "text": TEXT_NETWORKS}
         choices |= {"routine": ROUTINES, "loss": ("mean", "frobenius")}
         for name, known in choices.items():
@@ -107,6 +94,7 @@ class CodeObjective:
     def __init__(self, labels: Labels, settings: TVDBSettings, device: torch.device):
         self.settings = settings
         self.routine = ROUTINES[settings.routine]
+        self.random_batches = self.routine.random_batches
         self.update = make_update(settings.update)
         self.device = device
         self.labels = torch.from_numpy(labels.matrix()).to(device)
@@ -164,123 +152,35 @@ class CodeObjective:
         self.B, self.H = state["B"].to(self.B.device), state["H"].to(self.H.device)
 
 
-class TVDB:
+class TVDB(DeepHasher):
     """The method; `TVDB.preset("tvdb-lstm", bits=32)` starts from one of the documented settings."""
 
+    method = "tvdb"
+    kind = TVDBSettings
+    presets = PRESETS
+
     def __init__(self, settings: TVDBSettings = PRESETS["tvdb"], *, device: str = "auto"):
-        self.settings = settings
-        self.device = device
-        self.towers_: Towers | None = None
-        self.width_ = self.n_words_ = 0
+        super().__init__(settings, device=device)
 
     @classmethod
     def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
         """The hasher of a preset, with some settings changed."""
-        chosen = changed(PRESETS, name, settings)
-        if "eta" in settings and chosen.update in WITHOUT_ETA and chosen.loss == "mean":
+        hasher = super().preset(name, device=device, **settings)
+        update, loss = hasher.settings.update, hasher.settings.loss
+        if "eta" in settings and update in WITHOUT_ETA and loss == "mean":
             raise UsageError(
-                f"eta has no part in the update {chosen.update!r}", next_step="leave it out, or set update=spectral"
+                f"eta has no part in the update {update!r}", next_step="leave it out, or set update=spectral"
             )
-        return cls(chosen, device=device)
+        return hasher
 
     @staticmethod
     def vision(name: str) -> dict[str, str]:
         """The settings of vision that belong to a preset."""
         return VISION.get(name, {})
 
-    @property
-    def bits(self) -> int:
-        return self.settings.bits
+    def build(self, inputs: Inputs) -> Towers:
+        text = TEXT_NETWORKS[self.settings.text](inputs.n_words, self.settings)
+        return Towers(IMAGE_NETWORKS[self.settings.image](inputs.width, self.settings), text)
 
-    def fit(
-        self,
-        pairs: Pairs,
-        *,
-        validation: Pairs | None = None,
-        checkpoints: Path | None = None,
-        log: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> Self:
-        """Learn both networks from the pairs; `validation` pairs are scored after every epoch and never learnt from."""
-        if len(pairs) < 2 or int((pairs.labels.counts() > 0).sum()) < 2:
-            raise DataError(
-                f"{len(pairs)} pairs with {int((pairs.labels.counts() > 0).sum())} labels teach nothing",
-                next_step="give pairs that carry at least two labels",
-            )
-        device = choose_device(self.device)
-        torch.manual_seed(self.settings.seed)
-        self._build(pairs.images.width, pairs.texts.n_words)
-        objective = CodeObjective(pairs.labels, self.settings, device)
-        train(
-            self._towers(),
-            objective,
-            pairs,
-            self.settings,
-            device=device,
-            validation=validation,
-            fixed_batches=not objective.routine.random_batches,
-            checkpoints=checkpoints,
-            log=log,
-        )
-        return self
-
-    def encode(self, batch: Images | Texts) -> NDArray[np.float32]:
-        """f(x) of pictures, g(y) of sentences, (n, bits); the signs are the codes."""
-        towers, device = self._towers(), choose_device(self.device)
-        if isinstance(batch, Images):
-            if batch.width != self.width_:
-                raise DataError(
-                    f"these pictures have {batch.width} features a region, the model was trained on {self.width_}",
-                    next_step="prepare them with the model's own backbone",
-                )
-            values = encode(towers.image, batch.regions, device)
-        else:
-            if len(batch) and int(batch.tokens.max()) >= self.n_words_:
-                raise DataError(
-                    f"a token id is {int(batch.tokens.max())}, the model knows {self.n_words_} words",
-                    next_step="encode sentences with the model's own vocabulary",
-                )
-            values = encode(towers.text, batch.tokens, device)
-        return values.reshape(len(batch), self.bits)
-
-    def save(self, folder: str | Path) -> None:
-        """Write `hasher.safetensors` and `hasher.json`, which holds settings and the digest of the former."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        content = save_tensors(
-            {name: tensor.cpu().contiguous() for name, tensor in self._towers().state_dict().items()}
-        )
-        with written_whole(folder / "hasher.safetensors") as file:
-            file.write(content)
-        facts = {"format": FORMAT, "version": VERSION, "settings": dataclasses.asdict(self.settings)}
-        facts |= {"width": self.width_, "n_words": self.n_words_, "sha256": hashlib.sha256(content).hexdigest()}
-        write_json(facts, folder / "hasher.json", indent=1)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Read what `save` wrote; anything else is refused."""
-        folder = Path(folder)
-        facts = read_json(folder / "hasher.json")
-        content = read_bytes(folder / "hasher.safetensors", limit=MAX_BYTES)
-        try:
-            if (facts["format"], facts["version"]) != (FORMAT, VERSION):
-                raise ValueError(f"{facts['format']} version {facts['version']} is not {FORMAT} version {VERSION}")
-            if facts["sha256"] != hashlib.sha256(content).hexdigest():
-                raise ValueError("the digest of hasher.safetensors is another one")
-            widths = tuple(facts["settings"]["widths"])
-            hasher = cls(TVDBSettings(**{**facts["settings"], "widths": widths}), device=device)
-            hasher._build(int(facts["width"]), int(facts["n_words"]))
-            hasher._towers().load_state_dict(load_tensors(content))
-        except (KeyError, TypeError, ValueError, RuntimeError, UsageError, SafetensorError) as error:
-            raise DataError(f"{folder} holds no whole TVDB ({error})", next_step="copy or train it again") from error
-        return hasher
-
-    def _build(self, width: int, n_words: int) -> None:
-        self.width_, self.n_words_ = width, n_words
-        image = IMAGE_NETWORKS[self.settings.image](width, self.settings)
-        text = TEXT_NETWORKS[self.settings.text](n_words, self.settings)
-        self.towers_ = Towers(image, text)
-
-    def _towers(self) -> Towers:
-        if self.towers_ is None:
-            raise UsageError("this TVDB has learnt nothing yet", next_step="call fit, or load a trained one")
-        return self.towers_
+    def objective(self, pairs: Pairs, towers: Towers, device: torch.device) -> CodeObjective:  # noqa: ARG002
+        return CodeObjective(pairs.labels, self.settings, device)
