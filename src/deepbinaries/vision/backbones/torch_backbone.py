@@ -1,7 +1,7 @@
 """A torch network behind the contract of a backbone: arrays go in, arrays come out, nothing is learned."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -42,6 +42,8 @@ class TorchBackbone:
         # Twice as fast on a CPU as torch's usual order of the axes. Stubs know only the shorter call.
         self._network = network.eval().to(self._device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._to_maps = to_maps
+        # A GPU's library finds out anew in every thread how each convolution is done best, which takes seconds.
+        self._thread = ThreadPoolExecutor(1)
 
     def maps(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Feature maps of pictures (n, h, w, 3): (n, width, h / stride, w / stride)."""
@@ -54,7 +56,8 @@ class TorchBackbone:
     def maps_of_pictures(self, pictures: Sequence[Picture], side: int) -> Tensor:
         """The same of RGB pictures, which are made square where the maps are computed."""
         with torch.inference_mode():
-            return self._maps(stretched_on(self._device, pictures, side))
+            squares = stretched_on(self._device, pictures, side)
+        return self._maps(squares)
 
     @property
     def on_gpu(self) -> bool:
@@ -63,25 +66,30 @@ class TorchBackbone:
     def _maps(self, pixels: Tensor) -> Tensor:
         if self._to_maps is None:
             raise UsageError(f"{self.name} has no maps, only vectors", next_step="use mode=crop")
-        with torch.inference_mode(), self._half():
-            return self._run(self._to_maps, pixels)
+        return self._run(self._to_maps, pixels, half=True)
 
     def vectors(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """One feature vector a picture of (n, s, s, 3): (n, width)."""
-        with torch.inference_mode():
-            return self._run(self._network, self._moved(pixels)).float().cpu().numpy()
+        return self._run(self._network, self._moved(pixels), half=False).float().cpu().numpy()
 
     def _moved(self, pixels: NDArray[np.uint8]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(pixels)).to(self._device).permute(0, 3, 1, 2)
 
-    def _run(self, network: Callable[[Tensor], Tensor], pixels: Tensor) -> Tensor:
+    def _run(self, network: Callable[[Tensor], Tensor], pixels: Tensor, *, half: bool) -> Tensor:
+        if self.on_gpu:
+            return self._thread.submit(_on_gpu, network, pixels, half=half).result()
         # One by one on a CPU: batches outgrow its caches, and so a picture's features never depend on its neighbours.
-        at_once = max(len(pixels), 1) if self.on_gpu else 1
-        starts = range(0, max(len(pixels), 1), at_once)
-        return torch.cat([network(pixels[start : start + at_once]) for start in starts])
+        with torch.inference_mode():
+            return torch.cat([network(pixels[place : place + 1]) for place in range(max(len(pixels), 1))])
 
-    def _half(self) -> AbstractContextManager[object]:
-        return torch.autocast("cuda", dtype=torch.float16) if self.on_gpu else nullcontext()
+
+@torch.inference_mode()
+def _on_gpu(network: Callable[[Tensor], Tensor], pixels: Tensor, *, half: bool) -> Tensor:
+    """The network's answers, filled up to a power of two: it is slow at each number of pictures it has never seen."""
+    missing = (1 << max(len(pixels) - 1, 0).bit_length()) - len(pixels)
+    filled = torch.cat([pixels, pixels.new_zeros(missing, *pixels.shape[1:])]) if missing > 0 else pixels
+    with torch.autocast("cuda", dtype=torch.float16, enabled=half):
+        return network(filled)[: len(pixels)]
 
 
 def find_device(name: str) -> torch.device:
