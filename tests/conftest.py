@@ -16,6 +16,8 @@ ALLOWED_SKIPS = (
     "this processor has no vector popcount",
     "this is no x86-64 processor",
     "the benchmark's peers are not installed",
+    "there is no C compiler, or this is not Linux",
+    "no PostgreSQL server can be started here",
 )
 
 

@@ -36,7 +36,7 @@ def attempts_of(code: str) -> str:
     [
         "deepbinaries",
         *(f"deepbinaries.{room}" for room in ("codes", "language", "vision", "datasets", "evaluation", "cli")),
-        *(f"deepbinaries.{room}" for room in ("features", "hashers", "model", "experiments")),
+        *(f"deepbinaries.{room}" for room in ("features", "hashers", "index", "model", "experiments")),
     ],
 )
 def test_importing_a_room_imports_no_training_stack(room):

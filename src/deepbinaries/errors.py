@@ -35,6 +35,14 @@ class SplitError(DataError):
     """A split that leaks, or that belongs to another dataset."""
 
 
+class CorruptIndexError(DataError):
+    """An index of which some file is not as it was written; it gives no answer rather than a wrong one."""
+
+
+class IndexBusyError(Error):
+    """An index that another process is writing to."""
+
+
 class MissingExtraError(Error):
     """An optional dependency that this call needs is not installed."""
 

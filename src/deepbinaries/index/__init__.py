@@ -1,0 +1,51 @@
+"""Indexes: codes under ids, stored safely and searched exactly.
+
+>>> import tempfile
+>>> from deepbinaries.codes import Codes
+>>> with open_index(tempfile.mkdtemp(), bits=3, writable=True) as index:
+...     index.add(["dog", "beach"], Codes.from_bits([[1, 1, 0], [0, 1, 0]]))
+...     index.search(Codes.from_bits([[0, 1, 1]]), k=1)[0]
+[Hit(id='beach', distance=1)]
+"""
+
+from pathlib import Path
+from typing import Any
+
+from deepbinaries.index.base import Answer, Certificate, Hit, Index
+from deepbinaries.index.check import check_index
+from deepbinaries.index.copying import restore
+from deepbinaries.index.embedded import EmbeddedIndex
+from deepbinaries.index.rebuilding import Rebuilt, rebuild
+from deepbinaries.index.verifying import Findings, verify
+from deepbinaries.registry import INDEXES, check_settings
+
+_SCHEMES = {"postgresql": "postgres", "postgres": "postgres"}
+
+
+def open_index(where: str | Path, *, bits: int | None = None, writable: bool = False, **settings: Any) -> Index:
+    """The index at a place: a folder, or a database as `postgresql://...`.
+
+    With `bits` and `writable`, an index is made where there is none. Settings are those of the kind of index.
+    """
+    scheme = str(where).partition("://")[0] if "://" in str(where) else ""
+    name = _SCHEMES.get(scheme, scheme) or "embedded"
+    kind = INDEXES.load(name)
+    check_settings(kind, settings, of=f"the index {name!r}", apart=["where", "bits", "writable"])
+    index: Index = kind(where, bits=bits, writable=writable, **settings)
+    return index
+
+
+__all__ = [
+    "Answer",
+    "Certificate",
+    "EmbeddedIndex",
+    "Findings",
+    "Hit",
+    "Index",
+    "Rebuilt",
+    "check_index",
+    "open_index",
+    "rebuild",
+    "restore",
+    "verify",
+]
