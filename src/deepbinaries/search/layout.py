@@ -1,0 +1,131 @@
+"""The folder of a collection.
+
+    collection.json          where the photographs are, relative to this folder, and which generation answers
+    skipped.csv              files that could not be read, with the reasons
+    lock                     held by the process that indexes
+    generations/3f1c.../     all that one model has made of the photographs:
+        generation.json      the model it was made by
+        catalogue.db         files, pictures, sentences, thumbnails (`deepbinaries.search.catalogue`)
+        pictures/            their codes (`deepbinaries.index.EmbeddedIndex`)
+        sentences/           codes of the sentences beside them
+
+Another model makes another generation; the old one answers until `collection.json` names the new one.
+"""
+
+import os
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from deepbinaries.errors import DataError, Error
+from deepbinaries.files import read_json, write_json
+from deepbinaries.index.durable import sync_folder
+
+NAME = ".deepbinaries"  # inside the photographs' folder, unless another place is given
+CONFIG, SKIPPED, GENERATIONS, GENERATION = "collection.json", "skipped.csv", "generations", "generation.json"
+FORMAT, VERSION = "deepbinaries-collection", 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What `collection.json` says."""
+
+    folder: Path
+    root: str  # the photographs' folder, relative to this one: both may travel together
+    generation: str = ""  # the one that answers
+
+    @property
+    def photographs(self) -> Path:
+        """The photographs' folder."""
+        return Path(os.path.normpath(self.folder.absolute() / self.root))
+
+    @property
+    def home(self) -> Path:
+        """The folder of the generation that answers; refused where a first run was cut short before there was one."""
+        if not self.generation:
+            raise DataError(f"{self.folder} was never filled", next_step="run deepbinaries index again")
+        return self.folder / GENERATIONS / self.generation
+
+    def switched_to(self, generation: str) -> "Layout":
+        """Let a generation answer from now on."""
+        new = replace(self, generation=generation)
+        new.write()
+        return new
+
+    def write(self) -> None:
+        """Write `collection.json`, at once."""
+        content = {"format": FORMAT, "version": VERSION, "root": self.root, "generation": self.generation}
+        write_json(content, self.folder / CONFIG, indent=1)
+        sync_folder(self.folder)
+
+
+def read_layout(folder: Path) -> Layout:
+    """The layout of the collection in a folder."""
+    path = folder / CONFIG
+    if not path.is_file():
+        raise DataError(
+            f"there is no index of photographs in {folder}", next_step="make one: deepbinaries index FOLDER --model ..."
+        )
+    content = read_json(path)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError(f"{path} does not describe an index of photographs", next_step="give another folder")
+    if content.get("version") != VERSION:
+        raise DataError(
+            f"{folder} has version {content.get('version')!r}, this release reads version {VERSION}",
+            next_step="update deepbinaries, or index the photographs again",
+        )
+    root, generation = content.get("root"), content.get("generation")
+    if not isinstance(root, str) or not isinstance(generation, str) or Path(generation).name != generation:
+        raise DataError(f"{path} is damaged", next_step="index the photographs again; they are not touched")
+    return Layout(folder, root, generation)
+
+
+def find_folder(where: Path | None) -> Path:
+    """The folder of a collection: a given one, the one inside a folder of photographs, or that of the current folder
+    or of one above it."""
+    if where is not None:
+        return where if (where / CONFIG).is_file() or where.name == NAME else where / NAME
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / NAME / CONFIG).is_file():
+            return folder / NAME
+    raise DataError(f"there is no index of photographs in {here} or above it", next_step="give its folder with --index")
+
+
+def make_folder(folder: Path, photographs: Path) -> Layout:
+    """The layout of a collection for these photographs; its folder is made where there is none."""
+    root = os.path.relpath(photographs.resolve(), folder.resolve())
+    if (folder / CONFIG).exists():
+        layout = read_layout(folder)
+        return layout if layout.root == root else replace(layout, root=root)
+    if folder.is_dir() and any(path.name != "lock" and path.name[0] != "." for path in folder.iterdir()):
+        raise DataError(f"{folder} holds something else", next_step="give an empty folder, or one that is not there")
+    return Layout(folder, root)
+
+
+def claim_generation(layout: Layout, fingerprint: str, facts: dict[str, Any]) -> Path:
+    """The folder of a model's generation; what other models made goes, but for what answers."""
+    name = fingerprint[:16]
+    for other in (layout.folder / GENERATIONS).glob("*"):
+        if other.name not in (name, layout.generation):
+            shutil.rmtree(other, ignore_errors=True)
+    home = layout.folder / GENERATIONS / name
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        content = {"model": fingerprint, **facts}
+        if not (home / GENERATION).exists() or generation_facts(home) != content:
+            write_json(content, home / GENERATION, indent=1)
+    except OSError as error:
+        raise Error(
+            f"{home} cannot be made ({error.strerror})", next_step="check permissions, or give --index another folder"
+        ) from error
+    return home
+
+
+def generation_facts(home: Path) -> dict[str, Any]:
+    """By which model a generation was made."""
+    facts = read_json(home / GENERATION)
+    if not isinstance(facts, dict) or not isinstance(facts.get("model"), str):
+        raise DataError(f"{home / GENERATION} is damaged", next_step="index the photographs again")
+    return facts

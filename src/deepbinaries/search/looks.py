@@ -1,0 +1,60 @@
+"""What a picture looks like in the small: its thumbnail, and eight bytes by which look-alikes are told.
+
+Codes say what a picture shows: two dogs may share one. Whether two pictures are nearly the same photograph is asked of
+their pixels: a bit for each pair of neighbouring fields of a 9 x 8 grid, saying which of both is brighter.
+"""
+
+import io
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+THUMBNAIL = 320  # pixels of the longer side
+QUALITY = 75
+GRID = (9, 8)
+ALIKE = 6  # bits of 64 in which look-alikes may differ
+
+
+def thumbnail(picture: Image.Image) -> bytes:
+    """A small copy of an RGB picture, as a WebP file."""
+    small = picture.copy()
+    small.thumbnail((THUMBNAIL, THUMBNAIL), Image.Resampling.BILINEAR, reducing_gap=2)
+    file = io.BytesIO()
+    small.save(file, "WEBP", quality=QUALITY, method=2)
+    return file.getvalue()
+
+
+def look(picture: Image.Image) -> bytes:
+    """Eight bytes that hardly change when a picture is saved in another size or quality.
+
+    >>> flat = Image.new("RGB", (90, 80), "red")
+    >>> look(flat) == look(flat.resize((45, 40)))
+    True
+    """
+    grey = np.asarray(picture.convert("L").resize(GRID, Image.Resampling.BOX), dtype=np.int16)
+    return np.packbits(grey[:, 1:] > grey[:, :-1]).tobytes()
+
+
+def fold(looks: Sequence[bytes], *, most: int = ALIKE) -> list[int]:
+    """For each picture in order the first one that it looks like, itself if there is none.
+
+    >>> fold([bytes(8), b"\\xff" * 8, b"\\x01" + bytes(7)])
+    [0, 1, 0]
+    """
+    if not looks:
+        return []
+    all_looks = np.frombuffer(b"".join(looks), dtype=np.uint64)
+    heads: list[int] = []
+    firsts = []
+    head_looks: NDArray[np.uint64] = np.empty(len(looks), dtype=np.uint64)
+    for place, one in enumerate(all_looks):
+        near = np.flatnonzero(np.bitwise_count(head_looks[: len(heads)] ^ one) <= most)
+        if near.size:
+            firsts.append(heads[near[0]])
+        else:
+            head_looks[len(heads)] = one
+            heads.append(place)
+            firsts.append(place)
+    return firsts

@@ -1,0 +1,114 @@
+"""What somebody asks: sentences, pictures and known items, added, weighed and subtracted as real values."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepbinaries.datasets.formats import SUFFIXES
+from deepbinaries.errors import UsageError
+from deepbinaries.language import Vocabulary
+from deepbinaries.language.vocabulary import Reading
+from deepbinaries.search.originals import ID_LENGTH
+
+if TYPE_CHECKING:
+    from deepbinaries.model import Picture
+
+MOST_PARTS = 32
+MOST_WEIGHT = 1000.0
+MOST_TEXT = 10_000  # characters of a sentence
+
+_WEIGHT = re.compile(r"(\d+(?:\.\d+)?):(.+)", re.DOTALL)
+_ID = re.compile(rf"id:([0-9a-f]{{{ID_LENGTH}}})")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a query. A negative weight takes away what it stands for."""
+
+    kind: Literal["text", "picture", "id"]
+    what: "str | Picture"
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < abs(self.weight) <= MOST_WEIGHT:  # also what is no number
+            raise UsageError(f"{self.weight} is no weight", next_step=f"give one up to {MOST_WEIGHT:g}, not 0")
+        if self.kind == "text" and len(str(self.what)) > MOST_TEXT:
+            raise UsageError(
+                f"a sentence of {len(str(self.what)):,} characters is too long", next_step=f"at most {MOST_TEXT:,}"
+            )
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A word that the model does not know, and the known one whose spelling is nearest."""
+
+    word: str
+    nearest: str | None
+
+    def __str__(self) -> str:
+        return f"{self.word!r} is unknown" + (f"; did you mean {self.nearest!r}?" if self.nearest else "")
+
+
+def parse(words: Sequence[str]) -> list[Part]:
+    """The parts of a query that is given as words, in which a lone + or - adds or takes away.
+
+    What names a picture file is that picture, `id:...` a known item, all else a sentence; `2:` in front is a weight.
+
+    >>> [(part.what, part.weight) for part in parse(["two", "dogs", "+", "2:a beach", "-", "a boat"])]
+    [('two dogs', 1.0), ('a beach', 2.0), ('a boat', -1.0)]
+    """
+    groups: list[tuple[float, list[str]]] = [(1.0, [])]
+    for word in words:
+        if word in ("+", "-"):
+            groups.append((1.0 if word == "+" else -1.0, []))
+        else:
+            groups[-1][1].append(word)
+    if len(groups) > 1 and not groups[0][1]:  # a query may begin with its sign
+        del groups[0]
+    if len(groups) > MOST_PARTS:
+        raise UsageError(f"a query of {len(groups)} parts is too long", next_step=f"give at most {MOST_PARTS}")
+    return [_part(" ".join(gathered), sign) for sign, gathered in groups]
+
+
+def _part(text: str, sign: float) -> Part:
+    weight = 1.0
+    if (match := _WEIGHT.fullmatch(text)) and not Path(text).is_file():
+        weight, text = float(match[1]), match[2].strip()
+    if match := _ID.fullmatch(text):
+        return Part("id", match[1], sign * weight)
+    if text.rpartition(".")[2].lower() in SUFFIXES:
+        path = Path(text).expanduser()
+        if not path.is_file():
+            raise UsageError(
+                f"{text} names a picture that is not there", next_step="check the path, and put + between parts"
+            )
+        return Part("picture", path, sign * weight)
+    if not text.strip():
+        raise UsageError("the query, or a part of it, is empty", next_step='give a sentence such as "a dog on a beach"')
+    return Part("text", text, sign * weight)
+
+
+def combine(values: Sequence[NDArray[np.floating]], weights: Sequence[float]) -> NDArray[np.float32]:
+    """The values of a query of several parts. Each part counts by its weight alone, not by how sure its bits are.
+
+    >>> combine([np.array([3.0, 4.0]), np.array([0.0, 2.0])], [1.0, -1.0]).round(2)
+    array([ 0.6, -0.2], dtype=float32)
+    """
+    if len(values) == 1 and weights[0] > 0:
+        return values[0].astype(np.float32)
+    lengths = [max(float(np.linalg.norm(of_part)), 1e-12) for of_part in values]
+    total = sum(weight * of_part / length for of_part, weight, length in zip(values, weights, lengths, strict=True))
+    together = np.asarray(total, dtype=np.float32)
+    if np.abs(together).max() < 1e-6:
+        raise UsageError("the parts of the query cancel each other out", next_step="ask for less, or more, of one")
+    return together
+
+
+def unknown_words(reading: Reading, vocabulary: Vocabulary) -> list[Unknown]:
+    """The words of a sentence that are not known, each once, with the nearest known spelling."""
+    return [Unknown(word, vocabulary.nearest(word)) for word in dict.fromkeys(reading.unknown)]
