@@ -114,6 +114,20 @@ METHODS = Registry(
         "cmssh": Entry("deepbinaries.hashers.cmssh:CMSSH", "Cross-Modality Similarity-Sensitive Hashing (2010)"),
         "seph-km": Entry("deepbinaries.hashers.seph:SePH", "Semantics-Preserving Hashing (2015), cluster centres"),
         "seph-rnd": Entry("deepbinaries.hashers.seph:SePH", "SePH with random training items as anchors"),
+        "dcmh": Entry("deepbinaries.hashers.dcmh:DCMH", "Deep Cross-Modal Hashing (2017)", extra="train"),
+        "dcmh-paper": Entry("deepbinaries.hashers.dcmh:DCMH", "DCMH to the letter of the paper", extra="train"),
+        "dsph": Entry("deepbinaries.hashers.dsph:DSPH", "Deep Semantic-aware Proxy Hashing (2024)", extra="train"),
+        "dsph-all": Entry("deepbinaries.hashers.dsph:DSPH", "DSPH that parts all irrelevant pairs", extra="train"),
+        "corrae": Entry("deepbinaries.hashers.corrae:CorrAE", "Correspondence Autoencoder (2014)", extra="train"),
+        "corrae-cross": Entry(
+            "deepbinaries.hashers.corrae:CorrAE", "CorrAE that rebuilds each side from the other", extra="train"
+        ),
+        "corrae-full": Entry(
+            "deepbinaries.hashers.corrae:CorrAE", "CorrAE that rebuilds both sides from each", extra="train"
+        ),
+        "dnh-c": Entry("deepbinaries.hashers.dnhc:DNHC", "DNH (2015) across modalities, our reading", extra="train"),
+        "cm-nn": Entry("deepbinaries.hashers.cmnn:CMNN", "Cross-modal neural network (2014), siamese", extra="train"),
+        "dvsh": Entry("deepbinaries.hashers.dvsh:DVSH", "Deep Visual-Semantic Hashing (2016)", extra="train"),
     },
 )
 
@@ -181,7 +195,13 @@ PROPOSERS = Registry(
     },
 )
 
-INDEXES = Registry("index", {})
+INDEXES = Registry(
+    "index",
+    {
+        "embedded": Entry("deepbinaries.index.embedded:EmbeddedIndex", "a folder on this machine, the default"),
+        "postgres": Entry("deepbinaries.index.postgres:PostgresIndex", "a PostgreSQL database", extra="postgres"),
+    },
+)
 
 KINDS = {
     "methods": METHODS,

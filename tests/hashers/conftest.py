@@ -9,11 +9,11 @@ from deepbinaries.features.inputs import Images, Pairs, Texts
 N_LABELS, WIDTH, REGIONS, LENGTH = 10, 24, 4, 6
 
 
-def make_pairs(n: int, seed: int) -> Pairs:
+def make_pairs(n: int, seed: int, n_labels: int = N_LABELS) -> Pairs:
     rng = np.random.default_rng(seed)
-    has = rng.random((n, N_LABELS)) < 0.06
-    has[np.arange(n), rng.integers(0, N_LABELS, n)] = True
-    mixing = np.random.default_rng(0).normal(size=(N_LABELS, WIDTH))
+    has = rng.random((n, n_labels)) < 0.06
+    has[np.arange(n), rng.integers(0, n_labels, n)] = True
+    mixing = np.random.default_rng(0).normal(size=(n_labels, WIDTH))
     regions = rng.normal(0, 0.3, (n, REGIONS + 1, WIDTH + 4))
     regions[:, -1, :WIDTH] += has @ mixing
     for row in range(n):  # each region shows one of the labels
@@ -24,7 +24,7 @@ def make_pairs(n: int, seed: int) -> Pairs:
         words = 3 + np.flatnonzero(has[row])[: LENGTH - 1]
         tokens[row, : len(words)] = words
         tokens[row, len(words)] = 2
-    return Pairs(Images(regions.astype(np.float16)), Texts(tokens, 3 + N_LABELS), Labels.from_matrix(has))
+    return Pairs(Images(regions.astype(np.float16)), Texts(tokens, 3 + n_labels), Labels.from_matrix(has))
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +36,15 @@ def pairs() -> Pairs:
 def others() -> Pairs:
     """Pairs that are not learnt from."""
     return make_pairs(80, seed=2)
+
+
+@pytest.fixture(scope="session")
+def many_pairs() -> Pairs:
+    """2,000 pairs of 20 labels, what a deep method has to learn something from."""
+    return make_pairs(2000, seed=3, n_labels=20)
+
+
+@pytest.fixture(scope="session")
+def other_pairs() -> Pairs:
+    """Pairs of the same 20 labels that are not learnt from."""
+    return make_pairs(200, seed=4, n_labels=20)

@@ -6,7 +6,7 @@ import torch
 
 from deepbinaries.codes import Codes
 from deepbinaries.evaluation.health import health
-from deepbinaries.hashers.code_health import CodeHealth
+from deepbinaries.hashers.code_health import CodeHealth, health_figures
 
 
 def random_codes(n: int, bits: int) -> torch.Tensor:
@@ -40,3 +40,8 @@ def test_bits_that_all_repeat_one_are_a_collapse():
 
 def test_nothing_is_said_of_a_handful_of_items():
     assert CodeHealth.of(torch.ones(9, 32)).collapse_warning() is None
+
+
+def test_figures_for_a_log_warn_only_where_codes_collapse():
+    assert "warning" not in health_figures(random_codes(64, 32))
+    assert health_figures(torch.ones(64, 32))["codes_distinct_codes"] == 1

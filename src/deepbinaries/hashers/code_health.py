@@ -1,6 +1,7 @@
 """The health of the codes of a batch while they are learned: cheap figures, and a warning when they collapse."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,6 +10,7 @@ from deepbinaries.hashers.similarity import decompose, row_keys
 
 CONSTANT = 0.98  # a bit whose mean is beyond this tells nothing apart
 ENOUGH = 10  # items; bits of fewer agree by chance, so nothing is said about them
+SAMPLE = 4096  # items whose codes are looked at
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,17 @@ class CodeHealth:
         if self.effective_rank < 2:
             return f"the effective rank of the codes fell to {self.effective_rank:.2f}: all bits say the same"
         return None
+
+
+def health_figures(codes: Tensor) -> dict[str, Any]:
+    """The health of the first of some codes as figures for a log, with a warning when they collapse.
+
+    >>> health_figures(torch.ones(20, 4))["warning"]
+    '100% of the bits are the same for every item of a batch: the codes collapse'
+    """
+    health = CodeHealth.of(codes[:SAMPLE])
+    found = {f"codes_{name}": value for name, value in asdict(health).items()}
+    return found | ({"warning": text} if (text := health.collapse_warning()) else {})
 
 
 def _effective_rank(centred: Tensor) -> float:

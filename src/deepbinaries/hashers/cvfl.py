@@ -62,6 +62,7 @@ class CVFL:
     """The method: x - mean_x for pictures, (y - mean_y) A for sentences."""
 
     ranking = "cosine"  # its values are compared as they are, not by their signs
+    follows_bits = False  # there are as many values as the predicted view has features
 
     def __init__(self, settings: CVFLSettings = PRESETS["cvfl"], *, device: str = "auto"):
         self.settings = settings

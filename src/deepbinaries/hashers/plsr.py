@@ -61,6 +61,7 @@ class PLSR:
     """The method: x - mean_x for pictures, (y - mean_y) B for sentences."""
 
     ranking = "cosine"  # its values are compared as they are, not by their signs
+    follows_bits = False  # there are as many values as the predicted view has features
 
     def __init__(self, settings: PLSRSettings = PRESETS["plsr"], *, device: str = "auto"):
         self.settings = settings

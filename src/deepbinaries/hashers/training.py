@@ -30,7 +30,7 @@ from deepbinaries.vision.backbones.torch_backbone import find_device
 
 ENCODE_BATCH = 1024
 SHARE_OF_GPU = 0.5  # features live on the GPU when they take no more than this of its free memory
-SCHEDULES = ("constant", "one-cycle")
+SCHEDULES = ("constant", "one-cycle", "log")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class TrainingSettings:
     epochs: int = 25
     batch: int = 128
     learning_rate: float = 1e-3
-    schedule: str = "constant"  # "one-cycle": up over the first tenth, then down by a cosine
+    schedule: str = "constant"  # "one-cycle": up over the first tenth, then down by a cosine; "log": evenly to 10^-1.5
     weight_decay: float = 0.0
     patience: int | None = None  # stop when validation has not improved for so many epochs; None trains them all
     seed: int = 0
@@ -169,6 +169,8 @@ def learning_rate(settings: TrainingSettings, step: int, n_steps: int) -> float:
     """
     if settings.schedule == "constant":
         return settings.learning_rate
+    if settings.schedule == "log":
+        return float(settings.learning_rate * 10 ** (-1.5 * step / max(1, n_steps - 1)))
     warm = max(1, n_steps // 10)
     if step < warm:
         return settings.learning_rate * (step + 1) / warm
