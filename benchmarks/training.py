@@ -61,7 +61,7 @@ class Sizes:
     bits: int = 128
     batch: int = 512
     units: int = 1024  # of the LSTM and of the fully connected layers
-    pictures: int = 8192
+    pictures: int = 24_576  # processes that decode take half a second to start, which few pictures would not repay
     files: int = 1024  # distinct ones among them
     picture_batch: int = 64
     repeats: int = 3

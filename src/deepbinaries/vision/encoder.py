@@ -207,5 +207,7 @@ def _of_maps(maps: Any, boxes: NDArray[np.float32]) -> NDArray[np.floating]:
 
     pooled = roi_features(maps, torch.from_numpy(boxes))
     pooled[:, -1] = maps.mean((2, 3))
-    found: NDArray[np.floating] = pooled.cpu().numpy()  # in the precision of the maps, which is half on a GPU
+    # In the precision of the maps, which is half on a GPU; from there by pinned memory, which is faster.
+    fetched = torch.empty(pooled.shape, dtype=pooled.dtype, pin_memory=pooled.is_cuda).copy_(pooled)
+    found: NDArray[np.floating] = fetched.numpy()
     return found

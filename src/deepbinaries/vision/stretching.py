@@ -61,18 +61,19 @@ def _alike(pictures: Sequence[Picture]) -> dict[tuple[int, int], list[int]]:
 def _stretched_at_once(
     device: "torch.device", pictures: Sequence[Picture], size: tuple[int, int], side: int
 ) -> "Tensor":
-    """Pictures no larger than `size`, stretched: (n, side, side, 3). What fills them up has no weight."""
+    """Pictures no larger than `size`, stretched: (n, side, side, 3). Whatever fills them up has no weight."""
     import torch
 
     n, (width, height) = len(pictures), size
-    filled = np.zeros((n, height, width, 3), dtype=np.uint8)
+    # Pinned memory travels to a GPU ten times as fast, and while it computes.
+    filled = torch.empty(n, height, width, 3, dtype=torch.uint8, pin_memory=device.type == "cuda")
     across, down = [], []
-    for place, picture in zip(filled, pictures, strict=True):
+    for place, picture in zip(filled.numpy(), pictures, strict=True):
         w, h = size_of(picture)
         place[:h, :w] = as_pixels(picture)
         across.append(weights_on(device, w, width, side))
         down.append(weights_on(device, h, height, side))
-    pixels = torch.from_numpy(filled).to(device)
+    pixels = filled.to(device, non_blocking=True)
     columns = pixels.transpose(1, 2).reshape(n, width, -1).float()
     wide = (torch.stack(across) @ columns).round_().clamp_(0, 255)
     rows = wide.view(n, side, height, 3).transpose(1, 2).reshape(n, height, -1)
