@@ -3,7 +3,7 @@
 #   make demo    see it work: learns from generated scenes, leaves demo/report.html
 #   make test    prove it: lint, types, layers, then every test with its coverage
 #   make check   lint, types and layers only
-#   make bench   measure it beside its peers; writes benchmarks/results/*.json
+#   make bench   measure it beside its peers; writes benchmarks/results/*.json and a page with charts
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -17,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("deepbinaries needs Python 3.11 or newer; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[train]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[train,web]' --group dev
 	@touch $@
 
 demo: $(READY)
@@ -34,5 +34,6 @@ test: check
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
-	@for question in $(filter-out benchmarks/recording.py,$(wildcard benchmarks/*.py)); do \
+	@for question in $(filter-out benchmarks/recording.py benchmarks/page.py,$(wildcard benchmarks/*.py)); do \
 	  echo "== $$question"; $(BIN)/python $$question || exit 1; done
+	$(BIN)/python benchmarks/page.py

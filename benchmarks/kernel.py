@@ -6,7 +6,9 @@
 The ten nearest codes of 64 queries at once and of single queries, with uniform and with clustered
 codes of 64 and 128 bits; ties are counted. One thread each. Everybody takes turns, several rounds
 of them, and the best processor time of each counts, so that a busy machine disturbs little. The
-grid is run again in a process whose instructions are limited to AVX2.
+grid is run again in a process whose instructions are limited to AVX2. Beside the grid: how the
+search fares from 10^4 codes on, how long single queries wait, and how long a new process takes to
+its first answer.
 """
 
 import os
@@ -23,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,6 +41,8 @@ K = 10
 BATCH = 64
 SINGLES = 8  # queries that are asked one by one in a turn
 SAMPLE = 4  # queries that the slow peers are timed on
+ASKED = 300  # queries whose waiting times are put in order
+PERCENTILES = (50, 95, 99)
 BITS = (64, 128)
 KINDS = ("uniform", "clustered")
 AVX2 = {
@@ -94,45 +99,59 @@ def blocked_numpy(queries: NDArray[np.uint64], columns: NDArray[np.uint64]) -> l
     return answers
 
 
-def measure(kind: str, n: int, bits: int, rounds: int) -> Cell:
-    """Seconds a query of everybody, for one kind, number and length of codes."""
-    faiss: Any = import_module("faiss")
-    usearch: Any = import_module("usearch.index")
-    rng = np.random.default_rng(1)
-    codes, queries = make_codes(rng, kind, n, bits), make_codes(rng, kind, BATCH, bits)
-    gallery = Gallery.of(codes)
-    index = faiss.IndexBinaryFlat(bits)
-    index.add(codes.packed)
-    faiss.omp_set_num_threads(1)
+class Contest:
+    """Some queries and codes, laid out for us and for faiss."""
 
-    def faiss_search(packed: NDArray[np.uint8], use_heap: bool) -> NDArray[np.int32]:
-        index.use_heap = use_heap
-        found: NDArray[np.int32] = index.search(packed, K)[0]
+    def __init__(self, kind: str, n: int, bits: int):
+        faiss: Any = import_module("faiss")
+        faiss.omp_set_num_threads(1)
+        rng = np.random.default_rng(1)
+        self.codes, self.queries = make_codes(rng, kind, n, bits), make_codes(rng, kind, BATCH, bits)
+        self.gallery = Gallery.of(self.codes)
+        self.index = faiss.IndexBinaryFlat(bits)
+        self.index.add(self.codes.packed)
+
+    def faiss_search(self, packed: NDArray[np.uint8], use_heap: bool) -> NDArray[np.int32]:
+        self.index.use_heap = use_heap
+        found: NDArray[np.int32] = self.index.search(packed, K)[0]
         return found
 
-    singles = [queries[q] for q in range(SINGLES)]
-    fast: dict[str, Turn] = {
-        "batch": lambda: top_k(queries, gallery, K, threads=1),
-        "faiss batch, counting": lambda: faiss_search(queries.packed, False),
-        "faiss batch, heap": lambda: faiss_search(queries.packed, True),
-        "single": lambda: [top_k(query, gallery, K, threads=1) for query in singles],
-        "faiss single, counting": lambda: [faiss_search(query.packed, False) for query in singles],
-        "faiss single, heap": lambda: [faiss_search(query.packed, True) for query in singles],
-    }
+    def turns(self) -> dict[str, Turn]:
+        """Both searches, of all queries at once and of some one by one; faiss in both of its ways."""
+        queries, gallery = self.queries, self.gallery
+        singles = [queries[q] for q in range(SINGLES)]
+        return {
+            "batch": lambda: top_k(queries, gallery, K, threads=1),
+            "faiss batch, counting": lambda: self.faiss_search(queries.packed, False),
+            "faiss batch, heap": lambda: self.faiss_search(queries.packed, True),
+            "single": lambda: [top_k(query, gallery, K, threads=1) for query in singles],
+            "faiss single, counting": lambda: [self.faiss_search(query.packed, False) for query in singles],
+            "faiss single, heap": lambda: [self.faiss_search(query.packed, True) for query in singles],
+        }
+
+
+def milliseconds(seconds: Mapping[str, float]) -> dict[str, float]:
+    """The time of a turn as that of a query."""
+    n_asked = {name: BATCH if "batch" in name else SINGLES if "single" in name else SAMPLE for name in seconds}
+    return {f"{name}, ms a query": 1000 * spent / n_asked[name] for name, spent in seconds.items()}
+
+
+def measure(kind: str, n: int, bits: int, rounds: int) -> Cell:
+    """Milliseconds a query of everybody, for one kind, number and length of codes."""
+    usearch: Any = import_module("usearch.index")
+    contest = Contest(kind, n, bits)
+    codes, queries, gallery = contest.codes, contest.queries, contest.gallery
     sample = queries.packed[:SAMPLE]
     words = queries.columns().T[:SAMPLE]
     slow: dict[str, Turn] = {
         "usearch": lambda: usearch.search(codes.packed, sample, K, usearch.MetricKind.Hamming, exact=True, threads=1),
         "numpy": lambda: blocked_numpy(words, gallery.segments[0]),
     }
-    check(top_k(queries, gallery, K, threads=1).distances, faiss_search(queries.packed, True), "faiss")
+    check(top_k(queries, gallery, K, threads=1).distances, contest.faiss_search(queries.packed, True), "faiss")
     ours = top_k(queries[:SAMPLE], gallery, K, threads=1).rows
     check(ours, np.array(blocked_numpy(words, gallery.segments[0])), "numpy")
-    seconds = best_seconds(fast, rounds) | best_seconds(slow, 1)
-    n_asked = {name: BATCH if "batch" in name else SINGLES if "single" in name else SAMPLE for name in seconds}
-    return {"kind": kind, "items": n, "bits": bits} | {
-        f"{name}, ms a query": 1000 * spent / n_asked[name] for name, spent in seconds.items()
-    }
+    times = milliseconds(best_seconds(contest.turns(), rounds) | best_seconds(slow, 1))
+    return {"kind": kind, "items": n, "bits": bits, **times}
 
 
 def check(ours: NDArray[Any], theirs: NDArray[Any], whose: str) -> None:
@@ -152,27 +171,80 @@ def read_all(words):  # type: ignore[no-untyped-def]
     return total
 
 
-def of_read_bandwidth(n: int, rounds: int) -> dict[str, float]:
-    """The time of reading 128-bit codes once, and that of one query over them."""
+def roofline(n: int, rounds: int) -> dict[str, Any]:
+    """The time of reading 128-bit codes once, and that of the queries that meet them on the way, one to all."""
     rng = np.random.default_rng(1)
     gallery = Gallery.of(make_codes(rng, "uniform", n, 128))
-    query = make_codes(rng, "uniform", 1, 128)
+    queries = make_codes(rng, "uniform", BATCH, 128)
     words = gallery.segments[0].reshape(-1)
-    turns = {"read": lambda: read_all(words), "search": lambda: top_k(query, gallery, K, threads=1)}
-    seconds = best_seconds(turns, 5 * rounds)
+    turns: dict[str, Turn] = {"read": lambda: read_all(words)}
+    for n_queries in (1, 2, 4, 8, 16, 32, 64):
+        turns[str(n_queries)] = partial(top_k, queries[:n_queries], gallery, K, threads=1)
+    seconds = best_seconds(turns, 3 * rounds)
     return {
         "items": n,
         "read GB/s": words.nbytes / seconds["read"] / 1e9,
-        "search GB/s": words.nbytes / seconds["search"] / 1e9,
-        "ratio": seconds["read"] / seconds["search"],
+        "search GB/s": words.nbytes / seconds["1"] / 1e9,
+        "ratio": seconds["read"] / seconds["1"],
+        "comparisons a second": {name: int(name) * n / spent for name, spent in seconds.items() if name != "read"},
     }
+
+
+def latency(n: int, bits: int) -> Cell:
+    """How long single queries of uniform codes wait for their answer, by the clock: percentiles of many, in ms."""
+    rng = np.random.default_rng(1)
+    gallery, queries = Gallery.of(make_codes(rng, "uniform", n, bits)), make_codes(rng, "uniform", ASKED, bits)
+    waits: Cell = {}
+    for threads in sorted({1, os.cpu_count() or 1}):
+        top_k(queries[0], gallery, K, threads=threads)
+        clock = [time.perf_counter()]
+        for q in range(ASKED):
+            top_k(queries[q], gallery, K, threads=threads)
+            clock.append(time.perf_counter())
+        waited = np.percentile(1000 * np.diff(clock), PERCENTILES)
+        waits[str(threads)] = {f"p{p}": float(ms) for p, ms in zip(PERCENTILES, waited, strict=True)}
+    return {"items": n, "bits": bits, "ms by threads": waits}
+
+
+def curves(largest: int, rounds: int) -> dict[str, list[Cell]]:
+    """What changes with the number of codes: the times of everybody's fast turns, and how long single queries wait."""
+    sizes = [10**power for power in range(4, 10) if 10**power <= largest] or [largest]
+    return {
+        "throughput": [
+            {"items": n, "bits": bits, **milliseconds(best_seconds(Contest("uniform", n, bits).turns(), rounds))}
+            for bits in BITS
+            for n in sizes
+        ],
+        "latency": [latency(n, bits) for bits in BITS for n in sizes],
+    }
+
+
+def first_answer(n: int, rounds: int) -> dict[str, float]:
+    """Seconds from the start of a process to its first answer, read from a file; the cache is warm. The median."""
+    code = (
+        "import sys, numpy; from deepbinaries.codes import Codes, top_k; "
+        "codes = Codes(numpy.load(sys.argv[1]), 64); print(top_k(codes[0], codes, 10).rows)"
+    )
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "codes.npy"
+        np.save(path, make_codes(np.random.default_rng(1), "uniform", n, 64).packed)
+        for engine in ("numba", "numpy"):
+            times = []
+            for _ in range(1 + rounds):
+                begin = time.perf_counter()
+                environment = os.environ | {"DEEPBINARIES_SEARCH": engine}
+                subprocess.run([sys.executable, "-c", code, path], check=True, capture_output=True, env=environment)
+                times.append(time.perf_counter() - begin)
+            found[engine] = statistics.median(times[1:])  # the first one may have had to compile
+    return found
 
 
 def grid(sizes: list[int], rounds: int) -> dict[str, Any]:
     """All cells, the bandwidth at the largest size, and how many threads were at work."""
     wall, cpu = time.perf_counter(), time.process_time()
     cells = [measure(kind, n, bits, rounds) for n in sizes for bits in BITS for kind in KINDS]
-    bandwidth = of_read_bandwidth(sizes[-1], rounds)
+    bandwidth = roofline(sizes[-1], rounds)
     return {
         "cells": cells,
         "bandwidth": bandwidth,
@@ -222,10 +294,20 @@ def main() -> None:
     with_avx2 = grid_with_avx2(sizes, chosen.rounds)
     found = ratios(measured["cells"]) | ratios(with_avx2["cells"], "_avx2")
     found["of_read_bandwidth"] = round(measured["bandwidth"]["ratio"], 3)
+    first = first_answer(min(sizes[-1], 1_000_000), chosen.rounds)
     path = record(
         "kernel",
         ratios=found,
-        figures={"k": K, "batch": BATCH, "peak_memory_mb": peak_memory_mb(), "all": measured, "avx2": with_avx2},
+        figures={
+            "k": K,
+            "batch": BATCH,
+            "peak_memory_mb": peak_memory_mb(),
+            "first_answer_seconds": first["numba"],
+            "first_answer_seconds_numpy": first["numpy"],
+            "all": measured,
+            "avx2": with_avx2,
+            "curves": curves(sizes[-1], chosen.rounds),
+        },
         command=" ".join(
             ["python benchmarks/kernel.py --sizes", *map(str, sizes), f"--rounds {chosen.rounds}"],
         ),
@@ -237,6 +319,7 @@ def main() -> None:
             times = (f"{key.removesuffix(', ms a query')} {cell[key]:.3f}" for key in cell if "ms a query" in key)
             print(f"  {cell['kind']:9} {cell['items']:>10,} x {cell['bits']:3}: {'; '.join(times)}")
     print("\n".join(f"{name:28} {value}" for name, value in found.items()))
+    print(f"first answer of a process    {first['numba']:.2f} s, by numpy {first['numpy']:.2f} s")
     print(f"written to {path.name}")
 
 

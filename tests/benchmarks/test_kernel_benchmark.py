@@ -39,3 +39,22 @@ def test_a_ratio_is_that_of_the_worst_cell_beside_the_better_of_two_settings(wri
 
 def test_the_command_repeats_the_run(written):
     assert written["command"] == "python benchmarks/kernel.py --sizes 3000 --rounds 1"
+
+
+def test_the_first_answer_is_timed_with_both_engines(written):
+    assert written["figures"]["first_answer_seconds"] > 0
+    assert written["figures"]["first_answer_seconds_numpy"] > 0
+
+
+def test_one_query_to_a_whole_batch_are_timed_beside_reading(written):
+    roof = written["figures"]["all"]["bandwidth"]
+    assert list(roof["comparisons a second"]) == ["1", "2", "4", "8", "16", "32", "64"]
+    assert roof["ratio"] == pytest.approx(roof["search GB/s"] / roof["read GB/s"])
+    assert written["ratios"]["of_read_bandwidth"] == pytest.approx(roof["ratio"], abs=0.001)
+
+
+def test_waiting_times_come_in_order(written):
+    for cell in written["figures"]["curves"]["latency"]:
+        for waits in cell["ms by threads"].values():
+            assert list(waits) == ["p50", "p95", "p99"]
+            assert list(waits.values()) == sorted(waits.values())

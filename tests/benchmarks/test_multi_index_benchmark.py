@@ -1,6 +1,7 @@
 """The benchmark runs and writes what it promises; how fast it is, is not a test's business."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,3 +34,7 @@ def test_a_ratio_is_that_of_the_worse_kind(written):
 
 def test_the_command_repeats_the_run(written):
     assert written["command"] == "python benchmarks/multi_index.py --sizes 3000 --queries 5 --rounds 1"
+
+
+def test_the_scan_is_timed_on_all_cores_too(written):
+    assert all(f"scan on {os.cpu_count()} threads, ms a query" in cell for cell in written["figures"]["cells"])

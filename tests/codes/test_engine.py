@@ -23,6 +23,7 @@ codes = Codes(np.arange({n}, dtype=np.uint64).view(np.uint8).reshape({n}, 8), 64
 print(top_k(codes[:{asked}], codes, k=3).rows[-1].tolist(), "numba" in sys.modules)
 """
 SMALL, LARGE = SEARCH.format(n=100, asked=2), SEARCH.format(n=60_000, asked=1000)
+COMPILING = "compiling the search for this processor; this takes some seconds, and later runs reuse it\n"
 WITHOUT_NUMBA = "import sys\nsys.modules['numba'] = None\n"  # importing it fails
 
 # Machine code that comes from a cache cannot be read, so that whoever runs this gives an empty cache.
@@ -38,6 +39,33 @@ for loop in (compiled.four_least, compiled.least, compiled.count_at, compiled.wr
     (text,) = loop.inspect_asm().values()
     print("loop", text)
 """
+COUNTING = """
+import numpy as np
+from deepbinaries.codes import Codes, Gallery, counting, kernel, reference
+rng = np.random.default_rng(0)
+codes, queries = (Codes(rng.integers(0, 256, (n, 16), dtype=np.uint8), 128) for n in (9000, 2))
+masks = [rng.integers(0, 4, (1, len(side))).astype(np.uint64) for side in (queries, codes)]
+search = queries.columns().T, Gallery.of(codes), *masks, 1
+assert np.array_equal(kernel.histograms(*search), reference.histograms(*search))
+for loop in (counting.begin_distances, counting.add_distances):
+    (text,) = loop.inspect_asm().values()
+    print("loop", text)
+"""
+
+
+# A child that waits for threads it does not have is ended by the alarm.
+FORKED = """
+import os, signal, warnings, numpy as np
+from deepbinaries.codes import Codes, top_k
+warnings.simplefilter("ignore", DeprecationWarning)  # that forking beside threads is dangerous is the point
+codes = Codes(np.arange(1_000_000, dtype=np.uint64).view(np.uint8).reshape(-1, 8), 64)
+top_k(codes[0], codes, k=3, threads=2)
+if not (child := os.fork()):
+    signal.alarm(20)
+    print(top_k(codes[0], codes, k=3, threads=2).rows.tolist(), flush=True)
+    os._exit(0)
+print(os.waitpid(child, 0)[1])
+"""
 
 
 def run(code, *, cache=None, **settings):
@@ -48,12 +76,17 @@ def run(code, *, cache=None, **settings):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
 
 
-def queries_at_once(answer, name, register, *, for_a_word):
-    """With how many queries of two words each loop compares a wide register of rows before it takes the next."""
+def instructions(answer, name, register):
+    """How many instructions of a name each loop has that work on a wide register."""
     return [
-        sum(line.split()[:1] == [name] and f"%{register}" in line for line in text.splitlines()) / (2 * for_a_word)
+        sum(line.split()[:1] == [name] and f"%{register}" in line for line in text.splitlines())
         for text in answer.stdout.split("loop ")[1:]
     ]
+
+
+def queries_at_once(answer, name, register, *, for_a_word):
+    """With how many queries of two words each loop compares a wide register of rows before it takes the next."""
+    return [count / (2 * for_a_word) for count in instructions(answer, name, register)]
 
 
 @pytest.mark.parametrize("room", ["deepbinaries", "deepbinaries.codes", "deepbinaries.evaluation", "deepbinaries.cli"])
@@ -96,11 +129,13 @@ def test_no_threads_are_refused():
         top_k(codes, codes, k=1, threads=0)
 
 
+def test_a_forked_process_searches_with_threads_of_its_own():
+    assert run(FORKED, DEEPBINARIES_SEARCH="numba").stdout == "[[0, 1, 2]]\n0\n"
+
+
 def test_the_first_search_says_that_it_compiles_and_the_next_process_reuses_it(tmp_path):
     first, second = (run(SMALL, cache=tmp_path, DEEPBINARIES_SEARCH="numba") for _ in range(2))
-    assert first.stderr == (
-        "compiling the search for this processor; this takes some seconds, and later runs reuse it\n"
-    )
+    assert first.stderr == COMPILING
     assert (second.stdout, second.stderr) == (first.stdout, "")
 
 
@@ -135,3 +170,20 @@ def test_four_rows_are_compared_at_once_with_avx2(tmp_path):
     assert four_least >= 4
     assert min(others) >= 1
     assert queries_at_once(answer, "vpopcntq", "zmm", for_a_word=1) == [0, 0, 0, 0]
+
+
+def test_64_rows_are_counted_at_once_where_the_processor_can(tmp_path):
+    import llvmlite.binding
+
+    if not llvmlite.binding.get_host_cpu_features().get("avx512bitalg"):
+        pytest.skip("this processor has no vector popcount")
+    two_queries = 2 * 8
+    assert min(instructions(run(COUNTING, cache=tmp_path), "vpopcntb", "zmm")) >= two_queries
+
+
+def test_32_rows_are_counted_at_once_with_avx2(tmp_path):
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("this is no x86-64 processor")
+    answer = run(COUNTING, cache=tmp_path, **AVX2)
+    assert answer.stderr == COMPILING
+    assert min(instructions(answer, "vpshufb", "ymm")) >= 2 * 8 * 2  # each half of a byte is looked up

@@ -90,6 +90,47 @@ def test_the_histograms_are_those_of_the_reference(search, seed, n_words):
     assert np.array_equal(found, expected)
 
 
+def labelled(search, *, n_words, seed=0, share=0.01):
+    """A search with label masks of both sides, of which some words are empty."""
+    rng = np.random.default_rng(seed)
+    sizes = len(search[0]), len(search[1])
+    masks = [np.packbits(rng.random((n_words, n, 64)) < share, axis=2).view(np.uint64)[:, :, 0] for n in sizes]
+    return (*search, *masks)
+
+
+@pytest.mark.parametrize("hide", [0.0, 0.3])
+@pytest.mark.parametrize("bits", [1, 64, 128, 256, 300])  # from 256 on a distance needs more than a byte
+def test_rows_that_are_many_are_counted_for_two_queries_at_once_as_for_each(bits, hide):
+    search = search_of(np.random.default_rng(bits), bits, 5, 9000, n_centres=9, flip=0.2, hide=hide, cuts=1)
+    search = labelled(search, n_words=2)
+    assert np.array_equal(kernel.histograms(*search, 1), reference.histograms(*search, 1))
+
+
+def test_rows_in_several_blocks_are_counted_once(monkeypatch):
+    monkeypatch.setattr(kernel, "COUNTED_WORDS", 10_000)  # 5,000 rows of two words
+    search = search_of(np.random.default_rng(0), 128, 4, 14_000, n_centres=9, flip=0.2, hide=0.1, cuts=0)
+    search = labelled(search, n_words=1)
+    assert np.array_equal(kernel.histograms(*search, 1), reference.histograms(*search, 1))
+
+
+@pytest.mark.parametrize("bits", [127, 128, 512])
+def test_a_query_that_meets_itself_and_its_opposite_is_counted_in_full(bits):
+    """The distances then span more than a joint table holds."""
+    rng = np.random.default_rng(0)
+    query = rng.integers(0, 2, (2, bits))
+    gallery = np.concatenate([query, 1 - query, rng.integers(0, 2, (5000, bits))])
+    search = labelled((words(Codes.from_bits(query)), Gallery.of(Codes.from_bits(gallery))), n_words=1, share=0.2)
+    found, expected = kernel.histograms(*search, 1), reference.histograms(*search, 1)
+    assert found[0][0, [0, bits]].tolist() == [1, 1]
+    assert np.array_equal(found, expected)
+
+
+def test_a_block_of_equal_codes_fills_one_place_of_the_joint_table():
+    codes = Codes.from_bits(np.ones((20_000, 64), int))
+    search = labelled((words(codes[:2]), Gallery.of(codes)), n_words=1, share=0.05)
+    assert np.array_equal(kernel.histograms(*search, 1), reference.histograms(*search, 1))
+
+
 @pytest.mark.parametrize("hide", [0.0, 0.5])
 def test_large_tiles_find_the_same(hide):
     search = search_of(

@@ -25,10 +25,8 @@ from numba.extending import intrinsic, overload
 from deepbinaries.codes.compiling import compiled
 
 FAR = np.int64(1 << 14)  # added to the distance of hidden rows: beyond every radius, within 16 bits
+GROUP = 32  # tiles whose minima fill a register or two
 BLOCK_WORDS = 1 << 15  # words that all queries meet before the next block: 256 KB, within the cache of a core
-KEYS = 1024  # rows whose distances are counted at once
-
-NO_LABEL, ONE = np.uint64(0), np.uint64(1)
 
 
 @intrinsic
@@ -131,94 +129,119 @@ def tile_minima(columns, hidden, tiles_before, queries, tile, first_tile, last_t
 
 
 @compiled
-def bound_distances(minima, k, n_distances, bounds, begin, end):
-    """Write bounds[q], a distance within which query q has k rows: the minima of k tiles are k rows."""
-    counts = np.empty(n_distances, dtype=np.int64)
-    for q in range(begin, end):
-        counts[:] = 0
-        for t in range(minima.shape[1]):
-            if minima[q, t] < n_distances:  # a tile that is hidden as a whole has no row to count
-                counts[minima[q, t]] += 1
-        seen, radius = counts[0], 0
-        while seen < k and radius < n_distances - 1:
-            radius += 1
-            seen += counts[radius]
-        bounds[q] = radius
-
-
-@compiled
 def nearest(
-    columns, hidden, tiles_before, rows_before, queries, tile, k, minima, bounds, state, counts, rows, near, begin, end
+    columns, hidden, tiles_before, rows_before, queries, tile, k, minima, state, counts, rows, near, out, begin, end
 ):
     """Add the rows of one segment to what is known of queries begin..end; segments come in the order of their rows.
 
-    state[q] is (edge, nearer, filled): the k-th distance is at most `edge`, of the rows seen
-    `nearer` < k lie below it, and `filled` of them, the final ones among them, are kept in rows[q]
-    and near[q]. The edge only falls, and whoever lies below it is counted, so counts[q, edge] is
-    complete at the end: the rows at the k-th distance.
+    state[q] is (bound, edge, nearer, filled): the k-th distance is at most `bound` and `edge`, of the rows
+    seen `nearer` < k lie below the edge, and `filled` of them, the final ones among them, are kept in
+    rows[q] and near[q]. After the last segment, `out` holds rows, distances and ties.
     """
-    n_rows, capacity = columns[0].size, rows.shape[1]
+    n_tiles = -(-columns[0].size // tile)
     distances = np.empty(tile, dtype=np.uint16)
     for q in range(begin, end):
-        words = words_of(queries[q], columns)
-        edge, nearer, filled = state[q, 0], state[q, 1], state[q, 2]
-        for t in range(-(-n_rows // tile)):
-            minimum = np.int64(minima[q, tiles_before + t])
-            if minimum > edge or minimum > bounds[q]:
+        if tiles_before == 0:
+            state[q, 0] = bound_of(minima[q], k, counts[q])
+            state[q, 1] = state[q, 0] + 1
+        words, minima_here = words_of(queries[q], columns), minima[q, tiles_before : tiles_before + n_tiles]
+        take_in(
+            columns, hidden, rows_before, words, tile, k, minima_here, state[q], counts[q], rows[q], near[q], distances
+        )
+        if tiles_before + n_tiles == minima.shape[1]:
+            into_order(rows[q], near[q], state[q], k, counts[q], out[0][q], out[1][q])
+            out[2][q] = counts[q, state[q, 1]]
+
+
+@compiled
+def bound_of(minima, k, counts):
+    """A distance within which there are k rows, since the minima of k tiles are k rows; counts are left at zero."""
+    for minimum in minima:
+        if minimum < counts.size - 1:  # a tile that is hidden as a whole has no row to count
+            counts[minimum] += 1
+    seen, radius = counts[0], 0
+    while seen < k and radius < counts.size - 2:
+        radius += 1
+        seen += counts[radius]
+    counts[:] = 0
+    return radius
+
+
+@compiled
+def take_in(columns, hidden, rows_before, words, tile, k, minima, state, counts, rows, near, distances):
+    """Look at the tiles that reach below the edge, and at those on it, whose rows tie.
+
+    The edge only falls, and whoever lies below it is counted, so that counts[edge] is complete at the
+    end: the rows at the k-th distance.
+    """
+    n_rows = columns[0].size
+    bound, edge, nearer, filled = state
+    for group in range(0, minima.size, GROUP):
+        if least_of(minima[group : group + GROUP]) > min(bound, edge):  # most tiles, and 32 at once see to it
+            continue
+        for t in range(group, min(group + GROUP, minima.size)):
+            minimum = np.int64(minima[t])
+            if minimum > edge or minimum > bound:
                 continue
             first, last = np.uint64(t * tile), np.uint64(min((t + 1) * tile, n_rows))
             if minimum == edge:  # nobody enters any more: a row at the edge that comes later is further down
-                counts[q, edge] += count_at(columns, hidden, words, edge, first, last)
+                counts[edge] += count_at(columns, hidden, words, edge, first, last)
                 continue
-            if filled + tile > capacity:
-                filled = drop_beyond(rows, near, q, filled, edge, k - nearer)
+            if filled + tile > rows.size:
+                filled = drop_beyond(rows, near, filled, edge, k - nearer)
             write_distances(columns, hidden, words, first, last, distances)
             for i in range(np.int64(last - first)):
                 d = np.int64(distances[i])
                 if d > edge:
                     continue
-                counts[q, d] += 1
+                counts[d] += 1
                 if d < edge:
-                    rows[q, filled], near[q, filled] = rows_before + t * tile + i, d
+                    rows[filled], near[filled] = rows_before + t * tile + i, d
                     filled += 1
                     nearer += 1
                     while nearer >= k:
                         edge -= 1
-                        nearer -= counts[q, edge]
-        state[q, 0], state[q, 1], state[q, 2] = edge, nearer, filled
+                        nearer -= counts[edge]
+    state[1], state[2], state[3] = edge, nearer, filled
 
 
 @compiled
-def drop_beyond(rows, near, query, filled, edge, at_edge):
+def least_of(minima):
+    found = minima[0]
+    for minimum in minima:
+        found = min(found, minimum)
+    return found
+
+
+@compiled
+def drop_beyond(rows, near, filled, edge, at_edge):
     """Keep the rows below the edge and the first `at_edge` of those on it; gives back how many those are."""
     kept = 0
     for i in range(filled):
-        d = near[query, i]
+        d = near[i]
         if d > edge or (d == edge and at_edge == 0):
             continue
         if d == edge:
             at_edge -= 1
-        rows[query, kept], near[query, kept] = rows[query, i], d
+        rows[kept], near[kept] = rows[i], d
         kept += 1
     return kept
 
 
 @compiled
-def into_order(rows, near, state, k, n_distances, out_rows, out_near, begin, end):
-    """Write the k rows that are kept for each query by distance; they lie in row order, which equal ones keep."""
-    places = np.empty(n_distances + 1, dtype=np.int64)
-    for q in range(begin, end):
-        edge, nearer = state[q, 0], state[q, 1]
-        filled = state[q, 2] = drop_beyond(rows, near, q, state[q, 2], edge, k - nearer)
-        places[:] = 0
-        for i in range(filled):
-            places[near[q, i] + 1] += 1
-        for d in range(n_distances):
-            places[d + 1] += places[d]
-        for i in range(filled):
-            place = places[near[q, i]]
-            places[near[q, i]] += 1
-            out_rows[q, place], out_near[q, place] = rows[q, i], near[q, i]
+def into_order(rows, near, state, k, counts, out_rows, out_near):
+    """Write the k rows that are kept by distance; they lie in row order, which equal ones keep."""
+    edge, nearer = state[1], state[2]
+    filled = state[3] = drop_beyond(rows, near, state[3], edge, k - nearer)
+    places = np.zeros(counts.size + 1, dtype=np.int64)
+    for i in range(filled):
+        places[near[i] + 1] += 1
+    for d in range(counts.size):
+        places[d + 1] += places[d]
+    for i in range(filled):
+        place = places[near[i]]
+        places[near[i]] += 1
+        out_rows[place], out_near[place] = rows[i], near[i]
 
 
 @compiled
@@ -258,104 +281,3 @@ def write_within(
 @compiled
 def all_distances(columns, query, out):
     write_distances(columns, None, words_of(query, columns), np.uint64(0), np.uint64(columns[0].size), out)
-
-
-@compiled
-def histograms(columns, hidden, rows_before, queries, masks, query_masks, everything, relevant, begin, end):
-    """Add to (everything, relevant)[q, d] the rows of one segment at distance d, and those that share a label.
-
-    Labels are bit masks: masks (words, rows of all segments) and query_masks (queries, words).
-    """
-    n_rows, n_distances = columns[0].size, everything.shape[1]
-    keys, shared = np.empty(KEYS, dtype=np.uint16), np.empty(KEYS, dtype=np.uint64)
-    # Four counts beside each other, since adding twice to one number in a row waits for the first to be stored.
-    counts = np.empty((4, 2 * n_distances + 1), dtype=np.int64)
-    block_rows = max(BLOCK_WORDS // (len(columns) * KEYS), 1) * KEYS
-    for block in range(0, n_rows, block_rows):
-        for q in range(begin, end):
-            words, alone = words_of(queries[q], columns), only_word(query_masks[q])
-            counts[:] = 0
-            for start in range(block, min(block + block_rows, n_rows), KEYS):
-                first, last = np.uint64(start), np.uint64(min(start + KEYS, n_rows))
-                if alone >= 0:
-                    of_word = query_masks[q, alone]
-                    write_keys_of_word(columns, words, first, last, masks[alone, rows_before:], of_word, keys)
-                else:
-                    share_labels(masks, rows_before, query_masks[q], first, last, shared)
-                    write_keys(columns, words, first, last, shared, keys)
-                if hidden is not None:
-                    hide_keys(hidden, first, last, n_distances, keys)
-                add_up(keys, np.int64(last - first), counts)
-            for d in range(n_distances):
-                others = counts[0, 2 * d] + counts[1, 2 * d] + counts[2, 2 * d] + counts[3, 2 * d]
-                sharing = counts[0, 2 * d + 1] + counts[1, 2 * d + 1] + counts[2, 2 * d + 1] + counts[3, 2 * d + 1]
-                everything[q, d] += others + sharing
-                relevant[q, d] += sharing
-
-
-@compiled
-def only_word(of_query):
-    """The one word of a query's mask that holds labels; -1 where there are several, or none."""
-    found = -1
-    for w in range(len(of_query)):
-        if of_query[w] != NO_LABEL:
-            if found >= 0:
-                return -1
-            found = w
-    return found
-
-
-@compiled
-def share_labels(masks, rows_before, of_query, first, last, shared):
-    """Write the labels that rows share with a query, nonzero where there are any."""
-    written = False
-    for w in range(len(of_query)):
-        of_word = of_query[w]
-        if of_word == NO_LABEL:  # most queries have few labels: most words have none to share
-            continue
-        mask = masks[w, rows_before:]
-        if written:
-            for row in range(first, last):
-                shared[row - first] |= mask[row] & of_word
-        else:
-            for row in range(first, last):
-                shared[row - first] = mask[row] & of_word
-        written = True
-    if not written:
-        shared[:] = NO_LABEL
-
-
-@compiled
-def write_keys(columns, words, first, last, shared, keys):
-    """Twice the distance, plus one where a label is shared."""
-    for row in range(first, last):
-        near = distance(columns, words, None, row)
-        keys[row - first] = near + near + min(shared[row - first], ONE)
-
-
-@compiled
-def write_keys_of_word(columns, words, first, last, mask, of_word, keys):
-    """The same where one word holds all labels of the query, in one pass: a third less time."""
-    for row in range(first, last):
-        near = distance(columns, words, None, row)
-        keys[row - first] = near + near + min(mask[row] & of_word, ONE)
-
-
-@compiled
-def hide_keys(hidden, first, last, n_distances, keys):
-    """Give hidden rows the last key, which nobody reads."""
-    for row in range(first, last):
-        if hidden[row]:
-            keys[row - first] = 2 * n_distances
-
-
-@compiled
-def add_up(keys, n_keys, counts):
-    whole = n_keys - n_keys % 4
-    for i in range(0, whole, 4):
-        counts[0, keys[i]] += 1
-        counts[1, keys[i + 1]] += 1
-        counts[2, keys[i + 2]] += 1
-        counts[3, keys[i + 3]] += 1
-    for i in range(whole, n_keys):
-        counts[0, keys[i]] += 1

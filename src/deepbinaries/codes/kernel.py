@@ -6,30 +6,31 @@ tiles bound the k-th distance, and only tiles that reach below the bound are loo
 Every function answers as its namesake in `deepbinaries.codes.reference` does.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbinaries.codes import compiled
+from deepbinaries.codes import compiled, counting
 from deepbinaries.codes.answers import Neighbours, Within
 from deepbinaries.codes.gallery import Gallery
 from deepbinaries.codes.reference import Distances, Masks, Words
 
 TILE = 256  # rows
+COUNTED_WORDS = 1 << 15  # that all queries meet before the next: 256 KB of cache, and no more rows than 16 bits count
 MOST_QUERIES = 256  # at once
 MOST_MINIMA = 1 << 24  # kept at once: 32 MB
 MOST_KEPT = 1 << 22  # rows that may be kept as candidates at once, over all queries
-WORTH_A_THREAD = 1_000_000  # comparisons; starting a thread takes as long as many thousands of them
+WORTH_A_THREAD = 1_000_000  # comparisons; waking a thread takes as long as many thousands of them
 
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):  # quicker to make than a dataclass, and one query makes several
     """One segment as the loops want it."""
 
     columns: tuple[NDArray[np.uint64], ...]
@@ -39,8 +40,7 @@ class Segment:
     n_tiles: int
 
 
-@dataclass(frozen=True)
-class Scan:
+class Scan(NamedTuple):
     """Some queries, and the least distance of each to every tile of the gallery."""
 
     queries: Words
@@ -61,8 +61,7 @@ def distances(queries: Words, gallery: Gallery) -> Iterator[Distances]:
 
 def top_k(queries: Words, gallery: Gallery, k: int, threads: int) -> Neighbours:
     parts = [_nearest(scan, k) for scan in _scans(queries, gallery, _tile(gallery, k), threads, kept=_capacity(k))]
-    rows, near, ties = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return Neighbours(rows, near, ties)
+    return Neighbours(*(parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))))
 
 
 def top_k_with_ties(queries: Words, gallery: Gallery, k: int, threads: int) -> Within:
@@ -81,15 +80,19 @@ def within(queries: Words, gallery: Gallery, radii: Counts, threads: int) -> Wit
 def histograms(
     queries: Words, gallery: Gallery, query_masks: Masks, gallery_masks: Masks, threads: int
 ) -> tuple[Counts, Counts]:
-    everything = np.zeros((len(queries), 64 * gallery.n_words + 1), dtype=np.int64)
+    n_distances = 64 * gallery.n_words + 1  # not bits + 1: bits set in the padding must not lead out of an array
+    everything = np.zeros((len(queries), n_distances), dtype=np.int64)
     relevant = np.zeros_like(everything)
-    segments = _segments(gallery, TILE)
-    asking, asked, masks = _read_only(queries), _read_only(query_masks.T), _read_only(gallery_masks)
+    asking, asked = _bytes(queries), _bytes(query_masks.T)
+    n_rows = max(1, min(COUNTED_WORDS // gallery.n_words, len(gallery)))
 
     def count(begin: int, end: int) -> None:
-        for part in segments:
-            of_part = part.columns, part.hidden, part.rows_before
-            compiled.histograms(*of_part, asking, masks, asked, everything, relevant, begin, end)
+        near = np.empty((2, n_rows), dtype=np.uint8 if n_distances <= 256 else np.uint16)
+        for start, columns in zip(gallery.starts.tolist(), gallery.segments, strict=False):
+            of_part = slice(start, start + columns.shape[1])
+            hidden = None if gallery.hidden is None else gallery.hidden[of_part].view(np.uint8)
+            masks = _read_only(gallery_masks[:, of_part])
+            counting.histograms(columns, hidden, masks, asking, asked, near, everything, relevant, begin, end)
 
     _in_threads(count, len(queries), _worthwhile(threads, queries, gallery))
     return everything[:, : gallery.bits + 1], relevant[:, : gallery.bits + 1]
@@ -128,25 +131,20 @@ def _write_minima(scan: Scan, first_tile: int, last_tile: int) -> None:
 def _nearest(scan: Scan, k: int) -> tuple[Counts, Counts, Counts]:
     """Rows, distances and ties of the queries of a scan."""
     n_queries, n_words = scan.queries.shape
-    n_distances = 64 * n_words + 1  # not bits + 1: bits set in the padding must not lead out of an array
-    bounds = np.empty(n_queries, dtype=np.int64)
-    state = np.zeros((n_queries, 3), dtype=np.int64)
-    counts = np.zeros((n_queries, n_distances + 1), dtype=np.int64)
+    state = np.zeros((n_queries, 4), dtype=np.int64)
+    # Not bits + 1: bits set in the padding must not lead out of an array.
+    counts = np.zeros((n_queries, 64 * n_words + 2), dtype=np.int64)
     kept = tuple(np.empty((n_queries, _capacity(k)), dtype=dtype) for dtype in (np.int64, np.uint16))
     rows, near = np.empty((n_queries, k), dtype=np.int64), np.empty((n_queries, k), dtype=np.int64)
+    found = rows, near, np.empty(n_queries, dtype=np.int64)
 
     def select(begin: int, end: int) -> None:
-        compiled.bound_distances(scan.minima, k, n_distances, bounds, begin, end)
-        state[begin:end, 0] = bounds[begin:end] + 1
         for part in scan.segments:
             of_part = part.columns, part.hidden, part.tiles_before, part.rows_before
-            compiled.nearest(
-                *of_part, scan.queries, scan.tile, k, scan.minima, bounds, state, counts, *kept, begin, end
-            )
-        compiled.into_order(*kept, state, k, n_distances, rows, near, begin, end)
+            compiled.nearest(*of_part, scan.queries, scan.tile, k, scan.minima, state, counts, *kept, found, begin, end)
 
     _in_threads(select, n_queries, scan.threads)
-    return rows, near, counts[np.arange(n_queries), state[:, 0]]
+    return found
 
 
 def _inside(scan: Scan, radii: Counts) -> tuple[Counts, Counts, Counts]:
@@ -201,19 +199,33 @@ def _worthwhile(threads: int, queries: Words, gallery: Gallery) -> int:
 
 def _in_threads(task: Callable[[int, int], None], n: int, threads: int) -> None:
     """Call `task(begin, end)` for equal parts of 0..n, each in a thread of its own and the first one in this."""
-    threads = max(1, min(threads, n))
-    parts = [(n * part // threads, n * (part + 1) // threads) for part in range(threads)]
-    if threads == 1:
-        return task(*parts[0])
-    with ThreadPoolExecutor(threads - 1) as pool:
-        others = [pool.submit(task, *part) for part in parts[1:]]
-        task(*parts[0])
-    for other in others:
-        other.result()
+    threads = min(threads, n)
+    if threads <= 1:
+        return task(0, n)
+    first, *others = ((n * part // threads, n * (part + 1) // threads) for part in range(threads))
+    elsewhere = [_helpers(threads - 1).submit(task, *part) for part in others]
+    task(*first)
+    for part in elsewhere:
+        part.result()
     return None
 
 
-def _read_only(array: NDArray[np.uint64]) -> NDArray[np.uint64]:
+@cache
+def _helpers(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay and wait, since starting one takes as long as comparing a million codes."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="deepbinaries")
+
+
+if hasattr(os, "register_at_fork"):  # threads do not follow into a forked process
+    os.register_at_fork(after_in_child=_helpers.cache_clear)
+
+
+def _bytes(words: Words) -> NDArray[np.uint8]:
+    """The words as bytes, (n, bytes), least significant first on every machine."""
+    return _read_only(np.ascontiguousarray(words, dtype="<u8").view(np.uint8))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view

@@ -37,7 +37,7 @@ def average_precision(
     else:
         # Without a cutoff the three divisors agree: everything is found.
         D = np.minimum(cutoff, buckets.relevant) if divide_by == "min" and cutoff else buckets.relevant
-        score = bucket_sums(buckets.occupied, cutoff, ties).sum(axis=1) / np.maximum(D, 1)
+        score = bucket_sums(buckets, cutoff, ties).sum(axis=1) / np.maximum(D, 1)
     return np.where(buckets.relevant > 0, score, np.nan)
 
 

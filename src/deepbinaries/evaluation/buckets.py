@@ -6,7 +6,7 @@ Letters, as in the formulas: a bucket holds n items, R of them relevant; C items
 items stand in nearer buckets; m of its places lie within the first K ranks.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deepbinaries.codes import Codes, distances, histograms, rowwise_distances
-from deepbinaries.errors import DataError, UsageError
+from deepbinaries.codes import Codes, Gallery, distances, histograms, rowwise_distances
+from deepbinaries.errors import DataError, MissingExtraError, UsageError
 from deepbinaries.evaluation.relevance import Relevance, SharedLabels
 
 CHUNK = 2**18  # counts held at once: a few megabytes an array, whatever the number of queries
 
 Counts = NDArray[np.int64]
+Counting = Callable[[Codes, slice], Counts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,20 +46,15 @@ class Buckets:
         return cls(np.stack([n - R, R], axis=1))
 
     @cached_property
-    def occupied(self) -> "Buckets":
-        """The same without the buckets in which no query has an item: most distances, where codes are long."""
-        used = self.counts.any(axis=(0, 1))
-        return self if used.all() else Buckets(self.counts[:, :, used])
-
-    @cached_property
     def n(self) -> Counts:
         """Items in each bucket, (queries, buckets)."""
-        n: Counts = self.counts.sum(axis=1)
-        return n
+        return self.counts[:, 0] + self.R
 
     @cached_property
     def R(self) -> Counts:  # noqa: N802  # the formulas' letter
         """Relevant items in each bucket."""
+        if self.counts.shape[1] == 2:  # most often relevant is relevant, and a sum over one takes its time
+            return self.counts[:, 1]
         R: Counts = self.counts[:, 1:].sum(axis=1)
         return R
 
@@ -71,6 +67,11 @@ class Buckets:
     def P(self) -> Counts:  # noqa: N802
         """Relevant items in nearer buckets."""
         return np.cumsum(self.R, axis=1) - self.R
+
+    @cached_property
+    def with_relevant(self) -> Counts:
+        """Where in (queries, buckets), both counted through, something relevant lies: in few buckets, mostly."""
+        return np.flatnonzero(self.R)
 
     @cached_property
     def items(self) -> Counts:
@@ -97,12 +98,19 @@ class Buckets:
 
 
 def of_codes(
-    queries: Codes, gallery: Codes, relevance: Relevance, *, own: Counts | None = None, graded: bool = False
+    queries: Codes,
+    gallery: Codes,
+    relevance: Relevance,
+    *,
+    own: Counts | None = None,
+    graded: bool = False,
+    device: str | None = None,
 ) -> Iterator[Buckets]:
     """The buckets of Hamming distance 0..bits, some queries at a time; no sort.
 
     `own` names the gallery row that is the query itself, to be left out (-1: none). With `graded`
-    the counts keep the grades apart, as NDCG needs; otherwise relevant is relevant.
+    the counts keep the grades apart, as NDCG needs; otherwise relevant is relevant. Given a `device`,
+    torch counts there where relevance is by shared labels, with the same result.
 
     >>> from deepbinaries.evaluation.relevance import PairedItems
     >>> query, gallery = Codes.from_bits([[1, 1]]), Codes.from_bits([[0, 1], [1, 0], [1, 1]])
@@ -111,23 +119,43 @@ def of_codes(
     ([[1, 2, 0]], [[0, 1, 0]])
     """
     check_sizes(len(queries), len(gallery), relevance)
-    n_distances = gallery.bits + 1
     n_grades = (relevance.highest_grade if graded else 1) + 1
-    for part in _parts(len(queries), CHUNK // (n_grades * n_distances)):
-        if isinstance(relevance, SharedLabels) and not graded:
-            everything, relevant = histograms(queries[part], gallery, relevance.queries[:, part], relevance.gallery)
-            counts = np.stack([everything - relevant, relevant], axis=1)
-        else:
-            counts = np.empty((len(queries[part]), n_grades, n_distances), dtype=np.int64)
-            for q, row in enumerate(distances(queries[part], gallery)):
-                grades = _grades(relevance, part.start + q, graded)
-                keys = row + n_distances * grades
-                counts[q] = np.bincount(keys, minlength=n_grades * n_distances).reshape(n_grades, n_distances)
+    if device is not None and isinstance(relevance, SharedLabels):
+        count = _counting_on(device, gallery, relevance, n_grades)
+    else:
+        count = _counting(Gallery.of(gallery), relevance, n_grades, graded)
+    for part in _parts(len(queries), CHUNK // (n_grades * (gallery.bits + 1))):
+        counts = count(queries[part], part)
         if own is not None:
             for q in part.start + np.flatnonzero(own[part] >= 0):
                 distance = rowwise_distances(queries[q], gallery[own[q]])
                 counts[q - part.start, _grades(relevance, q, graded)[own[q]], distance] -= 1
         yield Buckets(counts)
+
+
+def _counting(gallery: Gallery, relevance: Relevance, n_grades: int, graded: bool) -> Counting:
+    """What counts items by grade and distance for some queries, given their codes and which of all they are."""
+    n_distances = gallery.bits + 1
+
+    def count(queries: Codes, part: slice) -> Counts:
+        if isinstance(relevance, SharedLabels) and not graded:
+            everything, relevant = histograms(queries, gallery, relevance.queries[:, part], relevance.gallery)
+            return np.stack([everything - relevant, relevant], axis=1)
+        counts = np.empty((len(queries), n_grades, n_distances), dtype=np.int64)
+        for q, row in enumerate(distances(queries, gallery)):
+            keys = row + n_distances * _grades(relevance, part.start + q, graded)
+            counts[q] = np.bincount(keys, minlength=n_grades * n_distances).reshape(n_grades, n_distances)
+        return counts
+
+    return count
+
+
+def _counting_on(device: str, gallery: Codes, relevance: SharedLabels, n_grades: int) -> Counting:
+    try:
+        from deepbinaries.evaluation.on_device import counting
+    except ImportError as missing:
+        raise MissingExtraError(missing.name or "torch", "train") from missing
+    return counting(gallery, relevance, n_grades, device)
 
 
 def of_costs(

@@ -15,15 +15,20 @@ Letter = Counts | int
 
 def bucket_sums(buckets: Buckets, cutoff: int | None, ties: str) -> Sums:
     """The sum of precisions at the relevant ranks of each bucket, (queries, buckets), cut at rank `cutoff`."""
-    n, R, C, P, m = buckets.n, buckets.R, buckets.C, buckets.P, buckets.places(cutoff)
+    sums = np.zeros(buckets.n.shape)
+    letters = buckets.n, buckets.R, buckets.C, buckets.P, buckets.places(cutoff)
+    n, R, C, P, m = (letter.ravel()[buckets.with_relevant] for letter in letters)
     if ties == "expected":
-        return expected_sum(n, R, C, P, m)
+        added = expected_sum(n, R, C, P, m)
     # Moving a relevant item one rank up inside its bucket never lowers the sum, also across the cut;
     # so the best order has the relevant items first, the worst has them last.
-    if ties == "best":
-        return run_sum(np.minimum(R, m), C, P)
-    x = np.maximum(m - (n - R), 0)
-    return run_sum(x, C + m - x, P)
+    elif ties == "best":
+        added = run_sum(np.minimum(R, m), C, P)
+    else:
+        x = np.maximum(m - (n - R), 0)
+        added = run_sum(x, C + m - x, P)
+    sums.ravel()[buckets.with_relevant] = added
+    return sums
 
 
 def expected_sum(n: Letter, R: Counts, C: Counts, P: Letter, m: Letter) -> Sums:

@@ -1,0 +1,192 @@
+"""The page of all results: tables and charts drawn from the JSON files alone, so that anybody can draw them again.
+
+python benchmarks/page.py       # benchmarks/results/README.md and its charts
+"""
+
+import argparse
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from deepbinaries.experiments.charts import Line, line_chart
+from recording import RESULTS
+
+ROOF_BITS = 128  # of the codes that the roofline is measured with
+
+STYLE = """<style>
+.chart text { fill: #6a6760; font: 13px system-ui, sans-serif; }
+.chart .axis, .chart .tick { stroke: #6a6760; fill: none; }
+.chart .grid { stroke: #8886; fill: none; }
+.chart .line { fill: none; stroke-width: 2.25; stroke-linejoin: round; }
+.chart .line-0 { stroke: #2a6fbf; }
+.chart .line-1 { stroke: #c05a1a; }
+.chart .line-2 { stroke: #2a6fbf; stroke-dasharray: 7 4; }
+.chart .line-3 { stroke: #c05a1a; stroke-dasharray: 7 4; }
+@media (prefers-color-scheme: dark) { .chart text { fill: #a5a198; } }
+</style>"""
+
+Cell = Mapping[str, Any]
+
+
+def page(results: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The files of the page by name, from what was recorded by name; the README shows the others."""
+    charts = kernel_charts(results["kernel"]["figures"]) if "kernel" in results else {}
+    parts = [
+        "# What was measured",
+        "Drawn by `python benchmarks/page.py` from the JSON files of this folder; `make bench` measures and draws\n"
+        "again. `vs_` says how many times longer a peer takes in the same run: above 1 we are faster. `of_` is a\n"
+        "share of what could be had at best, or was allowed. Times of two runs cannot be compared.",
+        *(section(result, charts) for _, result in sorted(results.items())),
+    ]
+    return {"README.md": "\n\n".join(parts) + "\n", **charts}
+
+
+def section(result: Mapping[str, Any], charts: Mapping[str, str]) -> str:
+    """One benchmark: where and how it ran, its ratios, and what else there is to show of it."""
+    machine = result["machine"]
+    where = f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, Python {machine['python']}"
+    with_these = f"numpy {machine['numpy']}, instruction sets {', '.join(machine['instruction_sets'])}"
+    lines = [
+        f"## {result['name']}",
+        f"`{result['command']}`  \n{where}, {with_these}",
+        table(("ratio", "value"), [(f"`{name}`", value) for name, value in result["ratios"].items()]),
+    ]
+    if result["name"] == "kernel":
+        lines += [f"![{name.removesuffix('.svg')}]({name})" for name in charts]
+        lines += [waiting_times(result["figures"]), *bandwidth_and_start(result["figures"])]
+    if result["name"] == "multi_index":
+        lines.append(indexes(result["figures"]))
+    return "\n\n".join(lines)
+
+
+def kernel_charts(figures: Mapping[str, Any]) -> dict[str, str]:
+    """Throughput and waiting times against the number of codes, and the roofline, as SVG files."""
+    throughput, latency = figures["curves"]["throughput"], figures["curves"]["latency"]
+    charts = {}
+    for bits in sorted({cell["bits"] for cell in throughput}):
+        charts[f"throughput-{bits}.svg"] = throughput_chart([cell for cell in throughput if cell["bits"] == bits], bits)
+        charts[f"latency-{bits}.svg"] = latency_chart([cell for cell in latency if cell["bits"] == bits], bits)
+    return charts | {"roofline.svg": roofline_chart(figures["all"]["bandwidth"])}
+
+
+def throughput_chart(cells: Sequence[Cell], bits: int) -> str:
+    who = {
+        "batch": "64 queries at once",
+        "faiss batch": "faiss, 64 at once",
+        "single": "one query",
+        "faiss single": "faiss, one query",
+    }
+    return drawn(
+        [Line(name, power_of_ten(cells), comparisons(cells, key)) for key, name in who.items()],
+        title=f"Comparisons of {bits}-bit codes on one thread",
+        x_label="codes, as a power of ten",
+        y_label="comparisons a second, 10⁹",
+    )
+
+
+def latency_chart(cells: Sequence[Cell], bits: int) -> str:
+    waits = [cell["ms by threads"]["1"] for cell in cells]
+    return drawn(
+        [Line(name, power_of_ten(cells), [math.log10(wait[name]) for wait in waits]) for name in waits[0]],
+        title=f"How long one query over {bits}-bit codes waits, on one thread",
+        x_label="codes, as a power of ten",
+        y_label="milliseconds, as a power of ten",
+    )
+
+
+def roofline_chart(roof: Cell) -> str:
+    asked = sorted(map(int, roof["comparisons a second"]))
+    shared = [math.log2(n) for n in asked]
+    reading = [math.log10(n * roof["read GB/s"] * 1e9 * 8 / ROOF_BITS) for n in asked]
+    searching = [math.log10(roof["comparisons a second"][str(n)]) for n in asked]
+    return drawn(
+        [Line("measured", shared, searching), Line("what reading alone allows", shared, reading)],
+        title=f"{ROOF_BITS}-bit codes that are read once for some queries",
+        x_label="queries that share a reading, as a power of two",
+        y_label="comparisons a second, power of ten",
+    )
+
+
+def drawn(lines: Sequence[Line], *, title: str, x_label: str, y_label: str) -> str:
+    """A chart as a file of its own, with its colours."""
+    opening, rest = line_chart(lines, title=title, x_label=x_label, y_label=y_label).split(">", 1)
+    return f'{opening} xmlns="http://www.w3.org/2000/svg">\n{STYLE}{rest}\n'
+
+
+def power_of_ten(cells: Sequence[Cell]) -> list[float]:
+    return [math.log10(cell["items"]) for cell in cells]
+
+
+def comparisons(cells: Sequence[Cell], who: str) -> list[float]:
+    """Comparisons a second in thousands of millions; of several ways to search the fastest counts."""
+    times = [min(cell[key] for key in cell if key.startswith(f"{who},")) for cell in cells]
+    return [cell["items"] / ms / 1e6 for cell, ms in zip(cells, times, strict=True)]
+
+
+def waiting_times(figures: Mapping[str, Any]) -> str:
+    rows = [
+        (f"{cell['items']:,}", cell["bits"], threads, *(f"{ms:.3f}" for ms in waits.values()))
+        for cell in figures["curves"]["latency"]
+        for threads, waits in cell["ms by threads"].items()
+    ]
+    names = list(figures["curves"]["latency"][0]["ms by threads"]["1"])
+    return table(("codes", "bits", "threads", *(f"{name}, ms" for name in names)), rows)
+
+
+def bandwidth_and_start(figures: Mapping[str, Any]) -> list[str]:
+    roof = figures["all"]["bandwidth"]
+    return [
+        f"Reading {roof['items']:,} codes of {ROOF_BITS} bits: {roof['read GB/s']:.1f} GB/s; searching them for one "
+        f"query: {roof['search GB/s']:.1f} GB/s, {roof['ratio']:.0%} of it, in the same run.",
+        f"From the start of a process to its first answer: {figures['first_answer_seconds']:.2f} s, and "
+        f"{figures['first_answer_seconds_numpy']:.2f} s by numpy.",
+    ]
+
+
+def indexes(figures: Mapping[str, Any]) -> str:
+    """What each index takes to make and to hold, and how long its queries wait beside those of the scan."""
+    made, rows = ("build, s", "save, s", "open and verify, s"), []
+    for cell in figures["cells"]:
+        on_all_cores = next(cell[key] for key in cell if key.startswith("scan on "))
+        steps = [f"{cell[step]:.2f}" for step in made]
+        waits = [
+            f"{wait['median']:.2f} ({wait['worst']:.2f})"
+            for wait in (cell["index, ms a query"], cell["scan, ms a query"], on_all_cores)
+        ]
+        rows.append((f"{cell['items']:,}", cell["kind"], *steps, f"{cell['peak_memory_mb'] / 1000:.1f}", *waits))
+    head = ("codes", "kind", *made, "peak memory, GB", "index, ms", "scan, ms", "scan on all cores, ms")
+    return table(head, rows) + "\n\nMilliseconds are those of the median query, and in brackets of the worst."
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """
+    >>> print(table(("a", "b"), [(1, 2)]))
+    | a | b |
+    | --- | --- |
+    | 1 | 2 |
+    """
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def read(folder: Path) -> dict[str, Any]:
+    found = {}
+    for path in sorted(folder.glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found[content["name"]] = content
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=RESULTS, help="where the JSON files are and the page will be")
+    folder = parser.parse_args().folder
+    for name, content in page(read(folder)).items():
+        (folder / name).write_text(content, encoding="utf-8")
+        print(f"written to {name}")
+
+
+if __name__ == "__main__":
+    main()

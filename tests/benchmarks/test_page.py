@@ -1,0 +1,104 @@
+"""The page of results says what the JSON files say, and nothing else."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+RESULTS = BENCHMARKS / "results"
+MACHINE = {"cpu": "abacus", "cores": 2, "system": "Linux", "python": "3", "numpy": "2", "instruction_sets": ["avx2"]}
+
+
+def page(folder):
+    """The files that are drawn in a folder of JSON files, by name."""
+    command = [sys.executable, str(BENCHMARKS / "page.py"), "--folder", str(folder)]
+    subprocess.run(command, check=True, capture_output=True)
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.suffix != ".json"}
+
+
+def measured(items, bits, batch_ms):
+    others = {f"{who}, ms a query": 1.0 for who in ("faiss batch, heap", "single", "faiss single, heap")}
+    return {"items": items, "bits": bits, "batch, ms a query": batch_ms, **others}
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A kernel.json whose figures are made up: twice the throughput at ten times the codes."""
+    waits = {"1": {"p50": 0.1, "p99": 10.0}}
+    figures = {
+        "first_answer_seconds": 1.25,
+        "first_answer_seconds_numpy": 0.25,
+        "all": {
+            "bandwidth": {
+                "items": 1000,
+                "read GB/s": 16.0,
+                "search GB/s": 8.0,
+                "ratio": 0.5,
+                "comparisons a second": {"1": 1e9, "2": 1e10},
+            }
+        },
+        "curves": {
+            "throughput": [measured(10**4, 64, 0.01), measured(10**5, 64, 0.05)],
+            "latency": [{"items": n, "bits": 64, "ms by threads": waits} for n in (10**4, 10**5)],
+        },
+    }
+    content = {
+        "name": "kernel",
+        "ratios": {"vs_somebody": 3.5},
+        "figures": figures,
+        "command": "run",
+        "machine": MACHINE,
+    }
+    (tmp_path / "kernel.json").write_text(json.dumps(content))
+    return page(tmp_path)
+
+
+def test_the_page_in_the_repository_is_what_its_json_files_give(tmp_path):
+    for path in RESULTS.glob("*.json"):
+        shutil.copy(path, tmp_path)
+    stored = [RESULTS / "README.md", *RESULTS.glob("*.svg")]
+    assert page(tmp_path) == {path.name: path.read_text(encoding="utf-8") for path in stored}
+
+
+def test_a_throughput_is_the_number_of_codes_by_the_time_of_a_query(small):
+    assert "64 queries at once from 1.00 to 2.00" in small["throughput-64.svg"]
+
+
+def test_waiting_times_are_drawn_by_percentile(small):
+    assert "p50 from -1.00 to -1.00, p99 from 1.00 to 1.00" in small["latency-64.svg"]
+    assert "| 10,000 | 64 | 1 | 0.100 | 10.000 |" in small["README.md"]
+
+
+def test_reading_alone_allows_a_comparison_for_each_sixteen_bytes_and_query(small):
+    assert "measured from 9.00 to 10.00, what reading alone allows from 9.00 to 9.30" in small["roofline.svg"]
+
+
+def test_ratios_bandwidth_and_first_answer_stand_on_the_page(small):
+    text = small["README.md"]
+    assert "| `vs_somebody` | 3.5 |" in text
+    assert "16.0 GB/s; searching them for one query: 8.0 GB/s, 50% of it" in text
+    assert "1.25 s, and 0.25 s by numpy" in text
+
+
+def test_an_index_is_shown_with_what_it_takes_and_how_long_its_queries_wait(tmp_path):
+    waits = {
+        "index, ms a query": {"median": 0.1, "worst": 0.2},
+        "scan, ms a query": {"median": 1.0, "worst": 2.0},
+        "scan on 2 threads, ms a query": {"median": 0.5, "worst": 0.6},
+    }
+    times = {"build, s": 1.0, "save, s": 2.0, "open and verify, s": 3.0, "peak_memory_mb": 500.0}
+    cell = {"kind": "uniform", "items": 1000, **times, **waits}
+    content = {"name": "multi_index", "ratios": {}, "command": "run", "machine": MACHINE, "figures": {"cells": [cell]}}
+    (tmp_path / "multi_index.json").write_text(json.dumps(content))
+    row = "| 1,000 | uniform | 1.00 | 2.00 | 3.00 | 0.5 | 0.10 (0.20) | 1.00 (2.00) | 0.50 (0.60) |"
+    assert row in page(tmp_path)["README.md"].splitlines()
+
+
+def test_every_chart_is_shown(small):
+    charts = [name for name in small if name.endswith(".svg")]
+    assert len(charts) == 3
+    assert all(f"({name})" in small["README.md"] for name in charts)
