@@ -5,7 +5,6 @@ python benchmarks/page.py       # benchmarks/results/README.md and its charts
 
 import argparse
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,7 @@ def section(result: Mapping[str, Any], charts: Mapping[str, str]) -> str:
         table(("ratio", "value"), [(f"`{name}`", value) for name, value in result["ratios"].items()]),
     ]
     if result["name"] == "kernel":
-        lines += [f"![{name.removesuffix('.svg')}]({name})" for name in charts]
+        lines += [f"{caption(chart)}\n\n![{name.removesuffix('.svg')}]({name})" for name, chart in charts.items()]
         lines += [waiting_times(result["figures"]), *bandwidth_and_start(result["figures"])]
     if result["name"] == "multi_index":
         lines.append(indexes(result["figures"]))
@@ -79,44 +78,52 @@ def throughput_chart(cells: Sequence[Cell], bits: int) -> str:
         "faiss single": "faiss, one query",
     }
     return drawn(
-        [Line(name, power_of_ten(cells), comparisons(cells, key)) for key, name in who.items()],
+        [Line(name, sizes(cells), comparisons(cells, key)) for key, name in who.items()],
         title=f"Comparisons of {bits}-bit codes on one thread",
-        x_label="codes, as a power of ten",
-        y_label="comparisons a second, 10⁹",
+        x_label="codes",
+        y_label="10⁹ comparisons a second",
+        logarithmic="x",
     )
 
 
 def latency_chart(cells: Sequence[Cell], bits: int) -> str:
     waits = [cell["ms by threads"]["1"] for cell in cells]
     return drawn(
-        [Line(name, power_of_ten(cells), [math.log10(wait[name]) for wait in waits]) for name in waits[0]],
+        [Line(name, sizes(cells), [wait[name] for wait in waits]) for name in waits[0]],
         title=f"How long one query over {bits}-bit codes waits, on one thread",
-        x_label="codes, as a power of ten",
-        y_label="milliseconds, as a power of ten",
+        x_label="codes",
+        y_label="milliseconds",
+        logarithmic="xy",
     )
 
 
 def roofline_chart(roof: Cell) -> str:
     asked = sorted(map(int, roof["comparisons a second"]))
-    shared = [math.log2(n) for n in asked]
-    reading = [math.log10(n * roof["read GB/s"] * 1e9 * 8 / ROOF_BITS) for n in asked]
-    searching = [math.log10(roof["comparisons a second"][str(n)]) for n in asked]
+    reading = [n * roof["read GB/s"] * 8 / ROOF_BITS for n in asked]
+    searching = [roof["comparisons a second"][str(n)] / 1e9 for n in asked]
     return drawn(
-        [Line("measured", shared, searching), Line("what reading alone allows", shared, reading)],
+        [Line("measured", asked, searching), Line("what reading alone allows", asked, reading)],
         title=f"{ROOF_BITS}-bit codes that are read once for some queries",
-        x_label="queries that share a reading, as a power of two",
-        y_label="comparisons a second, power of ten",
+        x_label="queries that share a reading",
+        y_label="10⁹ comparisons a second",
+        logarithmic="xy",
     )
 
 
-def drawn(lines: Sequence[Line], *, title: str, x_label: str, y_label: str) -> str:
+def drawn(lines: Sequence[Line], *, title: str, x_label: str, y_label: str, logarithmic: str) -> str:
     """A chart as a file of its own, with its colours."""
-    opening, rest = line_chart(lines, title=title, x_label=x_label, y_label=y_label).split(">", 1)
+    chart = line_chart(lines, title=title, x_label=x_label, y_label=y_label, logarithmic=logarithmic)
+    opening, rest = chart.split(">", 1)
     return f'{opening} xmlns="http://www.w3.org/2000/svg">\n{STYLE}{rest}\n'
 
 
-def power_of_ten(cells: Sequence[Cell]) -> list[float]:
-    return [math.log10(cell["items"]) for cell in cells]
+def caption(chart: str) -> str:
+    """The title of a chart, which its description begins with."""
+    return chart.split('aria-label="', 1)[1].split(":", 1)[0] + ":"
+
+
+def sizes(cells: Sequence[Cell]) -> list[float]:
+    return [cell["items"] for cell in cells]
 
 
 def comparisons(cells: Sequence[Cell], who: str) -> list[float]:

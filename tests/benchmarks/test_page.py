@@ -69,12 +69,12 @@ def test_a_throughput_is_the_number_of_codes_by_the_time_of_a_query(small):
 
 
 def test_waiting_times_are_drawn_by_percentile(small):
-    assert "p50 from -1.00 to -1.00, p99 from 1.00 to 1.00" in small["latency-64.svg"]
+    assert "p50 from 0.10 to 0.10, p99 from 10.00 to 10.00" in small["latency-64.svg"]
     assert "| 10,000 | 64 | 1 | 0.100 | 10.000 |" in small["README.md"]
 
 
 def test_reading_alone_allows_a_comparison_for_each_sixteen_bytes_and_query(small):
-    assert "measured from 9.00 to 10.00, what reading alone allows from 9.00 to 9.30" in small["roofline.svg"]
+    assert "measured from 1.00 to 10.00, what reading alone allows from 1.00 to 2.00" in small["roofline.svg"]
 
 
 def test_ratios_bandwidth_and_first_answer_stand_on_the_page(small):

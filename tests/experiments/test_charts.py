@@ -69,3 +69,11 @@ def test_names_cannot_add_elements():
 )
 def test_ticks_are_round_numbers_inside_the_range(low, high, expected):
     assert ticks(low, high) == expected
+
+
+def test_equal_ratios_are_equal_steps_on_a_logarithmic_axis():
+    line = Line("speed", [1, 10, 100], [1, 1, 1])
+    chart = line_chart([line], title="T", x_label="x", y_label="y", logarithmic="x")
+    polyline = ElementTree.fromstring(chart).find("polyline")  # noqa: S314 - ours
+    first, middle, last = (float(point.split(",")[0]) for point in polyline.get("points").split())
+    assert middle - first == pytest.approx(last - middle)
