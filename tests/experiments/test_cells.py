@@ -110,3 +110,14 @@ def test_what_is_no_cell_is_not_written(tmp_path, change):
     with pytest.raises(UsageError, match="this is no cell"):
         append_cells(tmp_path / "cells.jsonl", [wrong])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_only_some_cells_have_is_kept(tmp_path):
+    more = {"codes": "separate", "interval": [0.5, 1.0], "fit": {"seconds": 1.5}, "tuning": {"chosen": {"eta": 1}}}
+    append_cells(tmp_path / "cells.jsonl", [cell(**more)])
+    assert read_cells(tmp_path / "cells.jsonl") == [cell() | more]
+
+
+def test_codes_of_one_view_and_of_both_stand_side_by_side(tmp_path):
+    append_cells(tmp_path / "cells.jsonl", [cell(), cell(codes="separate"), cell(codes="unified")])
+    assert len(read_cells(tmp_path / "cells.jsonl")) == 3

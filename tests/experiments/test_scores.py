@@ -1,5 +1,6 @@
 """A hasher that knows the labels, and one that counts what it is asked to encode."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -138,3 +139,36 @@ def test_a_split_whose_queries_are_all_unreadable_is_refused():
 def test_an_unknown_gallery_or_direction_is_refused(what, name):
     with pytest.raises(UsageError, match=name):
         score_parts(LookedAt(), prepared(), **{what: [name]})
+
+
+class Compass(LookedAt):
+    """A hasher of real values: items point to their animal."""
+
+    ranking = "cosine"
+
+    def encode(self, batch):
+        values = super().encode(batch)
+        return np.where(values > 0, 1.0, 0.1).astype(np.float32)  # all of one sign: as codes they would be the same
+
+
+def test_values_that_are_no_codes_are_ranked_as_their_method_says():
+    report = score_parts(Compass(), prepared(unreadable=[9]), tell=lambda _: None)["clean", "image_to_text"]
+    assert (report.rules.ranking, report.mean) == ("cosine", 1.0)
+
+
+def test_codes_of_both_views_are_searched_where_they_are_asked_for():
+    class OfBoth(LookedAt):
+        def encode_pair(self, images, texts):  # noqa: ARG002
+            return self.encode(texts)  # which are never wrong
+
+    separate, unified = (
+        score_parts(OfBoth(), prepared(), unified=unified)["clean", "text_to_image"].mean for unified in (False, True)
+    )
+    assert separate < unified == 1
+
+
+def test_other_parts_than_those_of_the_source_can_be_asked():
+    data = prepared()
+    parts = replace(data.parts, query=np.array([4, 5]), database=np.array([8, 10, 11]), train=np.array([], dtype=int))
+    report = score_parts(LookedAt(), data, parts=parts, galleries=["database"])["database", "image_to_text"]
+    assert (len(report.per_query), report.n_gallery) == (2, 3)

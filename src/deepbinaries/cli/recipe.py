@@ -1,5 +1,6 @@
 """What a training is made of: the defaults, what a file of settings says over them, and the options over both."""
 
+import dataclasses
 import typing
 from enum import StrEnum
 from pathlib import Path
@@ -55,7 +56,7 @@ def read_recipe(
     tables = read_tables(path, TABLES)
     method_of_file = tables["method"].pop("name", "tvdb")
     method = method or method_of_file
-    known = _settings_class(method)
+    known = settings_class(method)
     given = ({} if bits is None else {"bits": bits}) | parse_settings(settings, known)
     grid = parse_grid(tuned, known)
     check_settings(known, given | (grid[0] if grid else {}), of=repr(method))
@@ -84,11 +85,16 @@ def _vision_of(method: str) -> dict[str, Any]:
     return dict(wish(method)) if wish else {}
 
 
-def _settings_class(method: str) -> Any:
+def settings_class(method: str) -> Any:
     """The settings that a method knows."""
     from deepbinaries.registry import METHODS
 
     hasher = METHODS.load(method)
     if not hasattr(hasher, "preset"):
         raise UsageError(f"the method {method!r} has no `preset`", next_step="see deepbinaries.hashers.tvdb for one")
-    return typing.get_type_hints(hasher.__init__)["settings"]
+    kind = getattr(hasher, "kind", None) or typing.get_type_hints(hasher.__init__).get("settings")
+    if not dataclasses.is_dataclass(kind):
+        raise UsageError(
+            f"the method {method!r} does not say what its settings are", next_step="see deepbinaries.hashers.tvdb"
+        )
+    return kind

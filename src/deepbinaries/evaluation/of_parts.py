@@ -1,9 +1,11 @@
 """A report from codes and a dataset's split: labels, rules and digests are taken from there, so that they agree."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deepbinaries.codes import Codes
 from deepbinaries.datasets import Dataset, Parts, digest
@@ -11,14 +13,14 @@ from deepbinaries.errors import UsageError
 from deepbinaries.evaluation.relevance import in_words
 from deepbinaries.evaluation.report import Report
 from deepbinaries.evaluation.rules import Rules
-from deepbinaries.evaluation.scoring import HEADLINE, evaluate
+from deepbinaries.evaluation.scoring import HEADLINE, evaluate, evaluate_values
 
 SAME_SIDE = ("image_to_image", "text_to_text")
 
 
 def evaluate_parts(
-    queries: Codes,
-    gallery: Codes,
+    queries: Codes | NDArray[np.floating[Any]],
+    gallery: Codes | NDArray[np.floating[Any]],
     dataset: Dataset,
     parts: Parts,
     *,
@@ -28,6 +30,8 @@ def evaluate_parts(
     **settings: Any,
 ) -> Report:
     """The report of codes whose rows are `parts.query` and `parts.gallery(kind)`; settings as for `evaluate`.
+
+    Real values, (n, width), are ranked as `rules.ranking` says; settings as for `evaluate_values`.
 
     >>> from deepbinaries.datasets import load
     >>> from deepbinaries.datasets.splits import by_fraction
@@ -51,7 +55,8 @@ def evaluate_parts(
     if direction in SAME_SIDE and kind == "with-queries":
         rules = replace(rules, itself="left out")
         settings["own"] = np.searchsorted(rows, parts.query)
-    return evaluate(
+    judge: Callable[..., Report] = evaluate if isinstance(queries, Codes) else evaluate_values
+    return judge(
         queries,
         gallery,
         query_labels=parts.labels.select(parts.query),

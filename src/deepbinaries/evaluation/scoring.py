@@ -77,13 +77,15 @@ def evaluate(
     dataset: Mapping[str, str] | None = None,
     split: Mapping[str, str] | None = None,
     seed: int = 0,
+    device: str | None = None,
 ) -> Report:
     """The report of a search by Hamming distance.
 
     Relevance comes from the labels of both sides, or from `pairs`. `own` names the gallery row that
     is the query itself and is left out (-1: none). `partners` are the queries' items in the other
     modality, for the agreement of true pairs. `dataset` (name and digest) and `split` (digests) are
-    recorded; `seed` draws the interval. `evaluate_parts` fills in all that a dataset's split knows.
+    recorded; `seed` draws the interval. Given a `device`, such as "cuda", torch compares the codes there,
+    where relevance comes from labels, with the same result. `evaluate_parts` fills in all that a dataset's split knows.
 
     >>> labels = Labels.from_names([["cat"], ["dog"]])
     >>> codes = Codes.from_bits([[0, 0, 1], [1, 1, 0]])
@@ -92,7 +94,7 @@ def evaluate(
     """
     _check(rules, ("hamming",), direction, own, len(queries), len(gallery))
     relevance = _relevance(query_labels, gallery_labels, pairs, rules)
-    buckets = of_codes(queries, gallery, relevance, own=own, graded=bool(extras.ndcg_at))
+    buckets = of_codes(queries, gallery, relevance, own=own, graded=bool(extras.ndcg_at), device=device)
     in_rows = of_costs(distances(queries, gallery), relevance, own=own, by_row=True)
     radius = min(extras.radius, gallery.bits)
     lookups: dict[str, Measure] = {

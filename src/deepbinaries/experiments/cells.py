@@ -14,6 +14,9 @@ Cell = dict[str, Any]
 # What makes a cell this one: a second cell that agrees in all of these is the same measurement made again.
 IDENTITY = ("experiment", "method", "settings", "bits", "rule", "gallery", "direction", "seed", "proposer")
 MEASURED = ("map_all", "map_500", "optimistic", "pessimistic", "chance", "health", "seconds", "command", "digests")
+# What only some cells have. `codes` also tells cells apart: gallery items have codes of one view ("separate"), or of
+# both of their views ("unified").
+OPTIONAL = ("codes", "interval", "fit", "tuning")
 DIGITS = 6
 
 
@@ -29,11 +32,13 @@ def make_cell(
     proposer: str,
     command: str,
     digests: Mapping[str, Any] | None = None,
+    **more: Any,
 ) -> Cell:
     """The cell of a report, ready for `json.dumps`.
 
     `rule` is a short name for what counts as relevant, `seconds` the training took; `digests` join those of the
-    dataset, the split and the codes.
+    dataset, the split and the codes. `more` are optional keys: `codes`, `interval`, `fit` (what the training took),
+    `tuning` (what was tried on the validation part).
     """
     at_500 = [score for score in report.others if score.rules.cutoff == 500]
     if report.rules.cutoff is not None or not at_500:
@@ -61,8 +66,9 @@ def make_cell(
         "proposer": proposer,
         "command": command,
         "digests": of_report | dict(digests or {}),
-    }
-    return {name: value if name in IDENTITY else _rounded(value) for name, value in cell.items()}
+    } | more
+    exact = {*IDENTITY, "tuning"}  # settings are never rounded
+    return {name: value if name in exact else _rounded(value) for name, value in cell.items()}
 
 
 def append_cells(path: str | Path, cells: Iterable[Mapping[str, Any]]) -> None:
@@ -79,13 +85,13 @@ def append_cells(path: str | Path, cells: Iterable[Mapping[str, Any]]) -> None:
     [(0, 0.5), (64, 0)]
     """
     path = Path(path)
-    kept = {_identity(cell): cell for cell in (read_cells(path) if path.exists() else [])}
+    kept = {identity(cell): cell for cell in (read_cells(path) if path.exists() else [])}
     for cell in cells:
         if wrong := _wrong_keys(cell):
             raise UsageError(f"this is no cell: {wrong}", next_step="make it with make_cell")
         # What JSON makes of a cell, so that it is the same as the one that is read back.
         plain = json.loads(json.dumps(dict(cell), allow_nan=False))
-        kept[_identity(plain)] = plain
+        kept[identity(plain)] = plain
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json_lines(kept.values(), path)
 
@@ -105,17 +111,20 @@ def read_cells(path: str | Path) -> list[Cell]:
     return cells
 
 
-def _identity(cell: Mapping[str, Any]) -> str:
-    return json.dumps([cell[name] for name in IDENTITY], sort_keys=True)
+def identity(cell: Mapping[str, Any]) -> str:
+    """What tells a cell from every other one, as a text."""
+    return json.dumps([*(cell[name] for name in IDENTITY), cell.get("codes")], sort_keys=True)
 
 
 def _wrong_keys(cell: Mapping[str, Any]) -> str:
     known = {*IDENTITY, *MEASURED}
-    missing, unknown = sorted(known - cell.keys()), sorted(map(str, cell.keys() - known))
+    missing, unknown = sorted(known - cell.keys()), sorted(map(str, cell.keys() - known - {*OPTIONAL}))
     return ", ".join([*(f"{name} is missing" for name in missing), *(f"{name} is unknown" for name in unknown)])
 
 
 def _rounded(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_rounded(part) for part in value]
     return round(value, DIGITS) if isinstance(value, float) else value

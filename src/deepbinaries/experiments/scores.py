@@ -3,22 +3,43 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deepbinaries.codes import Codes
-from deepbinaries.datasets import Parts
+from deepbinaries.datasets import Dataset, Parts
 from deepbinaries.errors import DataError, unknown_name
 from deepbinaries.evaluation import Extras, Report, Rules, evaluate_parts
 from deepbinaries.evaluation.scoring import DIRECTIONS, HEADLINE
-from deepbinaries.features import Images, Prepared, Texts
+from deepbinaries.features import Images, Pairs, Texts
 from deepbinaries.features.prepared import Rows
-from deepbinaries.hashers.base import Hasher
 
 BOTH = ("image_to_text", "text_to_image")
 BESIDE = Extras(cutoffs=(500,))  # what stands beside the headline in the paper's tables
 
+HAMMING = "hamming"
+
 Reports = dict[tuple[str, str], Report]  # by gallery and direction
+
+
+class Source(Protocol):
+    """Where pictures, texts and labels of a split come from: `features.Prepared`, or `PreparedVectors`."""
+
+    @property
+    def dataset(self) -> Dataset: ...
+
+    @property
+    def parts(self) -> Parts: ...
+
+    def images(self, rows: Rows) -> Images: ...
+
+    def texts(self, rows: Rows) -> Texts: ...
+
+    def pairs(self, rows: Rows) -> Pairs: ...
+
+    def readable(self, rows: Rows) -> NDArray[np.int64]: ...
 
 
 def on_stderr(text: str) -> None:
@@ -26,54 +47,68 @@ def on_stderr(text: str) -> None:
 
 
 def score_parts(
-    hasher: Hasher,
-    prepared: Prepared,
+    hasher: Any,
+    source: Source,
     *,
+    parts: Parts | None = None,
     galleries: Sequence[str] = ("database", "clean"),
     directions: Sequence[str] = BOTH,
     rules: Rules = HEADLINE,
     extras: Extras = BESIDE,
+    unified: bool = False,
     tell: Callable[[str], None] = on_stderr,
 ) -> Reports:
     """The report of each gallery in each direction, under keys such as ("clean", "text_to_image").
 
-    Items whose picture could not be read neither ask nor are found; `tell` is told how many there are.
+    A hasher that names a `ranking` of its own, such as "cosine", is ranked by its values, any other by the codes of
+    their signs. With `unified`, gallery items have one code of both views, by its `encode_pair`. Items whose picture
+    could not be read neither ask nor are found; `tell` is told how many there are. `parts` may be other ones than the
+    source's own.
     """
     for direction in directions:
         if direction not in DIRECTIONS:
             raise unknown_name("direction", direction, DIRECTIONS)
-    parts = readable_parts(prepared)
-    if note := left_out(prepared.parts, parts):
+    whole = parts or source.parts
+    parts = readable_parts(source, whole)
+    if note := left_out(whole, parts):
         tell(note)
     if not len(parts.query):
         raise DataError("the split has no query that can be encoded", next_step="take another split")
+    rules = replace(rules, ranking=getattr(hasher, "ranking", HAMMING))
     rows = {kind: parts.gallery(kind) for kind in galleries}
     encoded = np.unique(np.concatenate([parts.query, *rows.values()]))  # `clean` is a part of `database`
     sides = {side for direction in directions for side in direction.split("_to_")}
-    inputs: dict[str, Callable[[Rows], Images | Texts]] = {"image": prepared.images, "text": prepared.texts}
-    codes = {side: Codes.from_values(hasher.encode(inputs[side](encoded))) for side in sorted(sides)}
+    inputs: dict[str, Callable[[Rows], Images | Texts]] = {"image": source.images, "text": source.texts}
+    as_ranked: Callable[[Any], Any] = Codes.from_values if rules.ranking == HAMMING else np.asarray
+    asked = {side: as_ranked(hasher.encode(inputs[side](encoded))) for side in sorted(sides)}
+    stored = asked
+    if unified:
+        both = as_ranked(hasher.encode_pair(source.images(encoded), source.texts(encoded)))
+        stored = dict.fromkeys(asked, both)
     queries = np.searchsorted(encoded, parts.query)
     found: Reports = {}
     for kind in galleries:
         for direction in directions:
-            asking, stored = direction.split("_to_")
+            asking, searched = direction.split("_to_")
+            more: dict[str, Any] = {"extras": extras}
+            if rules.ranking == HAMMING and asking != searched and not unified:
+                more["partners"] = stored[searched][queries]
             found[kind, direction] = evaluate_parts(
-                codes[asking][queries],
-                codes[stored][np.searchsorted(encoded, rows[kind])],
-                prepared.dataset,
+                asked[asking][queries],
+                stored[searched][np.searchsorted(encoded, rows[kind])],
+                source.dataset,
                 parts,
                 kind=kind,
                 direction=direction,
                 rules=rules,
-                extras=extras,
-                partners=None if asking == stored else codes[stored][queries],
+                **more,
             )
     return found
 
 
-def readable_parts(prepared: Prepared) -> Parts:
-    """The parts of the split without the items whose picture could not be read."""
-    parts, readable = prepared.parts, prepared.readable
+def readable_parts(source: Source, parts: Parts) -> Parts:
+    """The parts of a split without the items whose picture could not be read."""
+    readable = source.readable
     return replace(
         parts,
         query=readable(parts.query),

@@ -1,0 +1,190 @@
+"""Comparing methods: each is trained at every length and judged in both directions, one result after the other.
+
+A result that is in the folder is not made again, so that a comparison that was interrupted, or that gets another method
+or length, goes on where it was. The folder holds `cells.jsonl`, beside it in `scores` what every query scored, and
+`tuning.jsonl` where settings were chosen.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepbinaries.errors import DataError, UsageError
+from deepbinaries.evaluation import Report
+from deepbinaries.experiments.cells import Cell, append_cells, identity, make_cell, read_cells
+from deepbinaries.experiments.choosing import choose
+from deepbinaries.experiments.contest import Contestant, Settings, Task, check_validation, learn
+from deepbinaries.experiments.scores import BOTH, score_parts
+from deepbinaries.files import written_whole
+
+CELLS, SCORES = "cells.jsonl", "scores"
+SEPARATE, UNIFIED = "separate", "unified"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A cell with its place in a table: PLSR and CVFL have one for all lengths."""
+
+    method: str
+    bits: int  # that were asked for
+    cell: Cell
+
+    @property
+    def row(self) -> str:
+        """The name of its row."""
+        name = self.method + (", codes of both views" if self.cell["codes"] == UNIFIED else "")
+        return name if self.cell["bits"] == self.bits else f"{name} ({self.cell['bits']}-D)"
+
+
+def run(contestants: Sequence[Contestant], task: Task) -> list[Result]:
+    """The results of all methods, in their order; those that are not there yet are made, and kept at once."""
+    _check(contestants, task)
+    found: list[Result] = []
+    for contestant in contestants:
+        chosen_at: dict[int, Any] = {}
+        free = not getattr(contestant.make(contestant.bits[0], task.seeds[0], device=task.device), "follows_bits", True)
+        for bits in contestant.bits[:1] if free else contestant.bits:
+            at = task.tuned_at or bits
+            if contestant.grid and at not in chosen_at:
+                chosen_at[at] = choose(contestant, task, at)
+            for seed in _seeds(contestant, task):
+                cells = _cells(contestant, task, bits, seed, chosen_at.get(at), free=free)
+                lengths = contestant.bits if free else (bits,)
+                found += [Result(contestant.method, length, cell) for length in lengths for cell in cells]
+    return found
+
+
+def scores_of(cell: Cell, folder: Path) -> NDArray[np.float32]:
+    """What every query scored in a cell, (queries,), NaN where nothing is relevant to it."""
+    path = _scores_path(cell, folder)
+    try:
+        scores = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path} is damaged ({error})", next_step="remove it: its cell is then made again") from error
+    if scores.dtype != np.float32 or scores.ndim != 1:
+        raise DataError(f"{path} holds no scores", next_step="remove it: its cell is then made again")
+    return np.asarray(scores)
+
+
+def _check(contestants: Sequence[Contestant], task: Task) -> None:
+    """Refuse what cannot end well before anything is learnt; hashers are made for nothing, so that they refuse too."""
+    for contestant in contestants:
+        for bits in {*contestant.bits, *([task.tuned_at] if task.tuned_at and contestant.grid else [])}:
+            for combination in contestant.grid or [{}]:
+                contestant.make(bits, task.seeds[0], device=task.device, chosen=combination)
+        if contestant.grid:
+            check_validation(task.parts.validation, wanted_by="--tune")
+    for gallery in task.galleries:
+        if not len(task.parts.gallery(gallery)):
+            raise UsageError(f"the gallery {gallery!r} of this split is empty", next_step="leave it out")
+    if (task.folder / CELLS).exists():
+        read_cells(task.folder / CELLS)
+
+
+def _seeds(contestant: Contestant, task: Task) -> tuple[int, ...]:
+    """The seeds that make a difference: a method that draws nothing has one result."""
+    hasher = contestant.make(contestant.bits[0], task.seeds[0], device=task.device)
+    return task.seeds if hasattr(hasher.settings, "seed") else task.seeds[:1]
+
+
+def _cells(
+    contestant: Contestant, task: Task, bits: int, seed: int, tuning: dict[str, Any] | None, *, free: bool
+) -> list[Cell]:
+    """The cells of one training, from the folder where all of them are there, else made."""
+    chosen: Settings = tuning["chosen"] if tuning else {}
+    hasher = contestant.make(bits, seed, device=task.device, chosen=chosen)
+    name = f"{contestant.method}, {bits} bits, seed {seed}"
+    about: dict[str, Any] = {"experiment": task.experiment, "method": contestant.method, "rule": task.rule}
+    about |= {"settings": task.kept_settings(hasher), "seed": seed, "proposer": task.proposer}
+    kinds = [SEPARATE, *([UNIFIED] if task.unified and hasattr(hasher, "encode_pair") else [])]
+    places = [(kind, gallery, direction) for kind in kinds for gallery in task.galleries for direction in BOTH]
+    if kept := _kept(task, about if free else about | {"bits": bits}, places):
+        task.tell(f"{name}: already there")
+        if tuning and any(cell.get("tuning") != tuning for cell in kept):  # more was tried since
+            kept = [cell | {"tuning": tuning} for cell in kept]
+            append_cells(task.folder / CELLS, kept)
+        return kept
+    task.tell(f"{name}: learning")
+    taken = learn(hasher, task.source(False), held_out=False, tell=lambda text: task.tell(f"{name}: {text}"))
+    about |= {"seconds": taken["seconds"], "fit": taken, "command": _command(contestant, task, bits, seed, chosen)}
+    about |= {"tuning": tuning} if tuning else {}
+    about["digests"] = {key: value for key, value in task.all_digests.items() if key not in ("dataset", "split")}
+    made: list[Cell] = []
+    for kind in kinds:
+        reports = score_parts(
+            hasher,
+            task.source(False),
+            galleries=task.galleries,
+            rules=task.rules,
+            unified=kind == UNIFIED,
+            tell=task.tell if kind == SEPARATE else lambda _: None,  # once is enough
+        )
+        made += [_keep(report, about | {"codes": kind}, task.folder) for report in reports.values()]
+    append_cells(task.folder / CELLS, made)
+    task.tell(f"{name}: {_in_short(made)} in {taken['seconds']:.1f} s")
+    return made
+
+
+def _keep(report: Report, about: dict[str, Any], folder: Path) -> Cell:
+    """The cell of a report; its scores are written first, so that no cell is without them."""
+    cell = make_cell(report, **about, interval=[report.interval.low, report.interval.high])
+    path = _scores_path(cell, folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(path) as file:
+        np.save(file, report.per_query.astype(np.float32), allow_pickle=False)
+    return cell
+
+
+def _kept(task: Task, about: dict[str, Any], places: Sequence[tuple[str, str, str]]) -> list[Cell]:
+    """The cells of these places where the folder has all of them with their scores, else none."""
+    path, found = task.folder / CELLS, []
+    cells = read_cells(path) if path.exists() else []
+    cells = [cell for cell in cells if all(cell[name] == value for name, value in about.items())]
+    for kind, gallery, direction in places:
+        place = (kind, gallery, direction)
+        here = [cell for cell in cells if (cell.get("codes"), cell["gallery"], cell["direction"]) == place]
+        if not here or not _scores_path(here[0], task.folder).exists():
+            return []
+        _check_digests(here[0], task, path)
+        found += here[:1]
+    return found
+
+
+def _check_digests(cell: Cell, task: Task, path: Path) -> None:
+    for name, wanted in task.all_digests.items():
+        if cell["digests"].get(name) != wanted:
+            raise UsageError(
+                f"{path} holds {cell['method']} at {cell['bits']} bits for another {name}",
+                next_step="give another --out, or the same data as before",
+            )
+
+
+def _scores_path(cell: Cell, folder: Path) -> Path:
+    return folder / SCORES / f"{hashlib.sha256(identity(cell).encode()).hexdigest()[:16]}.npy"
+
+
+def _command(contestant: Contestant, task: Task, bits: int, seed: int, chosen: Settings) -> str:
+    """The command that makes this result alone."""
+    settings = dict(contestant.settings) | dict(chosen)
+    words = (f" --set {contestant.method}.{name}={_as_option(value)}" for name, value in settings.items())
+    unified = " --unified" if task.unified else ""
+    galleries = ",".join(task.galleries)
+    about = f" --methods {contestant.method} --bits {bits} --seeds {seed} --galleries {galleries}"
+    return f"{task.command}{about}{unified}{''.join(words)}"
+
+
+def _as_option(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
+def _in_short(cells: Sequence[Cell]) -> str:
+    def both(gallery: str, kind: str) -> Iterator[str]:
+        yield from (f"{c['map_all']:.3f}" for c in cells if (c["gallery"], c["codes"]) == (gallery, kind))
+
+    places = dict.fromkeys((cell["gallery"], cell["codes"]) for cell in cells)
+    return ", ".join(f"{place[0]} {' / '.join(both(*place))}" for place in places)

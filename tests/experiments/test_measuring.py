@@ -1,0 +1,31 @@
+import time
+from pathlib import Path
+
+import numpy as np
+
+from deepbinaries.experiments import measuring
+
+
+def test_time_is_that_of_the_work_alone():
+    time.sleep(0.05)
+    with measuring.measured() as taken:
+        time.sleep(0.1)
+    time.sleep(0.05)
+    assert 0.1 <= taken["seconds"] < 0.2
+
+
+def test_the_peak_of_each_work_is_its_own():
+    peaks = []
+    for megabytes in (80, 8):
+        with measuring.measured() as taken:
+            np.ones(megabytes * 2**17)  # of 8 bytes each
+        peaks.append(taken["peak_megabytes"])
+    assert 80 <= peaks[0] < 100
+    assert 8 <= peaks[1] < 28
+
+
+def test_where_memory_is_not_counted_only_time_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(measuring, "REFS", Path(tmp_path / "nowhere/clear_refs"))
+    with measuring.measured() as taken:
+        pass
+    assert list(taken) == ["seconds"]
