@@ -27,6 +27,9 @@ def tables() -> Iterator[str]:
         cells = [cell for cell in read_cells(HERE / dataset / "cells.jsonl") if cell["rule"] == rule]
         yield from of_main(title, [cell for cell in cells if cell["experiment"] == "main"])
     yield from of_regions()
+    for (dataset, rule), title in TITLES.items():
+        cells = [cell for cell in read_cells(HERE / dataset / "cells.jsonl") if cell["rule"] == rule]
+        yield from of_comparison(title, [cell for cell in cells if cell["experiment"] == "compare"], paper_of(dataset))
 
 
 def of_main(title: str, cells: list[Cell]) -> Iterator[str]:
@@ -69,6 +72,47 @@ def of_regions() -> Iterator[str]:
             columns = [added(found[rule, form, f"clean/{direction}"]) for _, rule in TITLES]
             yield f"| {form} | {QUERY[direction]} | {' | '.join(columns)} |"
     yield ""
+
+
+def of_comparison(title: str, cells: list[Cell], paper: dict[str, dict[str, float]]) -> Iterator[str]:
+    """All methods on the same features: `clean` at every length, `database` and the paper's value at 64 bits."""
+    printed = ("the paper, 64",) if paper else ()
+    columns = (*(str(bits) for bits in BITS), "database, 64", *printed, "seconds")
+    yield f"### Every method on {title}"
+    yield ""
+    yield f"| method | {' | '.join(columns)} |"
+    yield "| --- " * (len(columns) + 1) + "|"
+    rows: dict[str, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        if cell["codes"] == "separate":
+            rows[cell["method"]].append(cell)
+    for method, found in sorted(rows.items(), key=lambda row: -mean_at_64(row[1])):
+        clean, database = ([cell for cell in found if cell["gallery"] == kind] for kind in ("clean", "database"))
+        own = paper.get(method, {})
+        last = [" / ".join(short(own[direction]) for direction in DIRECTIONS if own)] if paper else []
+        seconds = next((f"{cell['seconds']:.0f}" for cell in found if cell["bits"] == 64), f"{found[0]['seconds']:.0f}")
+        lengths = [at(clean, bits) for bits in BITS]
+        yield f"| {' | '.join([f'`{method}`', *lengths, at(database, 64), *last, seconds])} |"
+    yield ""
+
+
+def at(cells: list[Cell], bits: int) -> str:
+    """Both directions at a length; PLSR and CVFL have as many values as a picture has features, whatever it is."""
+    own = {cell["bits"] for cell in cells}
+    return both([cell for cell in cells if cell["bits"] == bits or not own & set(BITS)])
+
+
+def mean_at_64(cells: list[Cell]) -> float:
+    clean = [cell for cell in cells if cell["gallery"] == "clean"]
+    scores: list[float] = [cell["map_all"] for cell in clean if cell["bits"] == 64] or [c["map_all"] for c in clean]
+    return sum(scores) / len(scores)
+
+
+def paper_of(dataset: str) -> dict[str, dict[str, float]]:
+    """What the paper prints for each method at 64 bits, where it has the dataset."""
+    path = HERE / dataset / "paper.json"
+    found: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8"))["map"] if path.exists() else {}
+    return found
 
 
 def added(line: dict[str, Any]) -> str:
