@@ -1,14 +1,17 @@
 """A trained model in one folder: how pictures are looked at, which words are known, and one fitted hasher.
 
-Everything that searches knows only `encode_images` and `encode_texts`. The backbone's weights are not in the folder:
-its `config.json` names them by their digest, and any others are refused.
+Everything that searches knows only `encode_images` and `encode_texts`. The backbone's weights are not in the folder of
+a trained model: its `config.json` names them by their digest, and any others are refused. An exported model holds all
+its networks as ONNX files and is opened without torch.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, overload
+from typing import Any, Literal, Self, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +22,15 @@ from deepbinaries.datasets import digest
 from deepbinaries.datasets.base import PictureFile
 from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.features import Prepared
+from deepbinaries.features.in_order import in_order
 from deepbinaries.features.inputs import Images, Texts
 from deepbinaries.files import write_json, write_json_lines
+from deepbinaries.hashers.adopted import AdoptedPair
 from deepbinaries.hashers.base import Hasher
+from deepbinaries.hashers.onnx_towers import OnnxTowers
 from deepbinaries.language import Reading, Vocabulary
-from deepbinaries.model_folder import CONFIG, LOG, TUNING, VOCABULARY, damaged, read_folder, write_folder
+from deepbinaries.language.tokenizer import Tokenizer, is_tokenizer
+from deepbinaries.model_folder import BACKBONE, CONFIG, LOG, TUNING, VOCABULARY, damaged, read_folder, write_folder
 from deepbinaries.progress import track
 from deepbinaries.registry import METHODS
 from deepbinaries.vision.backbones import FAMILIES
@@ -32,6 +39,7 @@ from deepbinaries.vision.reading import as_seen, read_picture
 
 BATCH = 32  # pictures decoded and encoded together
 TEXT_BATCH = 1024
+WITHOUT_TORCH = {"towers": OnnxTowers, "adopted": AdoptedPair}  # whatever the method was
 
 Picture = str | Path | bytes | Image.Image  # a path, a file's content, or a picture that is open already
 Item = TypeVar("Item")
@@ -44,11 +52,12 @@ class Model:
     def __init__(
         self,
         encoder: RegionEncoder,
-        vocabulary: Vocabulary,
+        vocabulary: Vocabulary | Tokenizer,
         hasher: Hasher,
         *,
         method: str,
         trained_on: Mapping[str, Any] | None = None,  # dataset and split by name and digest
+        exported: Mapping[str, Any] | None = None,  # of a model that holds its own networks: where they come from
     ):
         if vocabulary.settings.length is None:
             raise UsageError(
@@ -56,10 +65,11 @@ class Model:
                 next_step="build it with TokenSettings(length=12), or a larger number",
             )
         self.encoder = encoder
-        self.vocabulary = vocabulary
+        self.vocabulary = cast("Vocabulary", vocabulary)  # a tokenizer answers to the same calls
         self.hasher = hasher
         self.method = method
         self.trained_on = dict(trained_on or {})
+        self.exported = dict(exported or {})
 
     @property
     def bits(self) -> int:
@@ -86,10 +96,11 @@ class Model:
         A picture that cannot be read is an error that names it.
         """
         several = [pictures] if isinstance(pictures, Picture) else list(pictures)
-        with ThreadPoolExecutor() as threads:
+        # While one batch is encoded, threads decode the next.
+        with closing(in_order(self.read, several, workers=os.cpu_count() or 1, ahead=2 * BATCH)) as read:
             found = self._encode(
                 several,
-                lambda some: Images(self.encoder.encode(list(threads.map(self.read, some)))),
+                lambda some: Images(self.encoder.encode(list(islice(read, len(some))))),
                 batch=BATCH,
                 what="encoding pictures" if progress else "",
             )
@@ -160,7 +171,7 @@ class Model:
         settings = self.encoder.settings
         if settings.backbone.startswith("onnx:"):
             settings = replace(settings, backbone=self.encoder.fingerprint["backbone"])  # the file, not its folder
-        facts = {
+        facts: dict[str, Any] = {
             "method": self.method,
             "bits": self.bits,
             "words": len(self.vocabulary.words),
@@ -170,6 +181,8 @@ class Model:
             "tokens": asdict(self.vocabulary.settings),
             "trained_on": self.trained_on,
         }
+        if self.exported:
+            facts["exported"] = self.exported
 
         def write_files(new: Path) -> None:
             self._write_files(new)
@@ -183,6 +196,9 @@ class Model:
     def _write_files(self, folder: Path) -> None:
         self.hasher.save(folder)
         self.vocabulary.save(folder / VOCABULARY)
+        if self.exported:
+            backbone: Any = self.encoder.backbone
+            backbone.save(folder / BACKBONE)
 
     @classmethod
     def from_pretrained(
@@ -204,6 +220,7 @@ class Model:
         try:
             method, bits, stated = str(config["method"]), config["bits"], dict(config["weights"])
             settings, trained_on = VisionSettings(**config["vision"]), dict(config["trained_on"])
+            exported = dict(config.get("exported", {}))
             if not isinstance(settings.backbone, str) or not isinstance(settings.proposer, str):
                 raise TypeError("a name is no text")
         except (KeyError, TypeError, ValueError, UsageError) as error:
@@ -212,15 +229,20 @@ class Model:
             raise damaged(folder / CONFIG, "it does not say how the pixels are prepared")
         if not trust_code:
             _refuse_foreign_code(folder, method, settings)
-        method_class = METHODS.load(method)  # first of all, since it says which extra is missing
+        # First of all, since it says which extra is missing.
+        method_class: Any = WITHOUT_TORCH.get(str(exported.get("hasher"))) or METHODS.load(method)
         if settings.backbone.startswith("onnx:") and backbone_weights is not None:
             settings, backbone_weights = replace(settings, backbone=f"onnx:{backbone_weights}"), None
+        elif exported and settings.backbone == f"onnx:{BACKBONE}" and BACKBONE in config["files"]:
+            settings = replace(settings, backbone=f"onnx:{folder / BACKBONE}")
         encoder = make_encoder(settings, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
         _same_eyes(encoder, stated, str(config.get("proposer_sha256", "")))
         hasher = method_class.load(folder, device=device)
         if hasher.bits != bits:
             raise damaged(folder / CONFIG, f"it speaks of {bits} bits, the hasher has {hasher.bits}")
-        return cls(encoder, Vocabulary.load(folder / VOCABULARY), hasher, method=method, trained_on=trained_on)
+        words = folder / VOCABULARY
+        vocabulary = Tokenizer.load(words) if is_tokenizer(words) else Vocabulary.load(words)
+        return cls(encoder, vocabulary, hasher, method=method, trained_on=trained_on, exported=exported)
 
 
 def make_encoder(settings: VisionSettings, *, device: str = "auto", **files: Any) -> RegionEncoder:

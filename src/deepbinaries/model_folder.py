@@ -14,7 +14,9 @@ FORMAT = "deepbinaries-model"
 VERSION = 1
 CONFIG, VOCABULARY, CARD, LOG = "config.json", "vocabulary.json", "MODEL_CARD.md", "training.jsonl"
 TUNING = "tuning.json"
-OURS = {CONFIG, VOCABULARY, CARD, LOG, TUNING, "hasher.json", "hasher.safetensors"}
+BACKBONE = "backbone.onnx"  # of an exported model
+EXPORTED = {BACKBONE, f"{BACKBONE}.json", "image.onnx", "text.onnx"}
+OURS = {CONFIG, VOCABULARY, CARD, LOG, TUNING, "hasher.json", "hasher.safetensors"} | EXPORTED
 
 
 def write_folder(folder: Path, facts: Mapping[str, Any], write_files: Callable[[Path], None]) -> None:
@@ -83,6 +85,7 @@ def model_card(facts: Mapping[str, Any]) -> str:
     """What a person should know about a model, in Markdown."""
     vision, weights, trained_on = facts["vision"], facts["weights"], facts["trained_on"]
     settings = ", ".join(f"{name} {value}" for name, value in vision.items())
+    where = "in this folder" if "exported" in facts else "not in this folder"
     return f"""# A deepbinaries model
 
 Photographs and sentences to codes of {facts["bits"]} bits: the nearer two codes, the more their content has in common.
@@ -90,9 +93,9 @@ Photographs and sentences to codes of {facts["bits"]} bits: the nearer two codes
 - method: {facts["method"]}
 - trained on: {trained_on.get("dataset", "not stated")} (digest {str(trained_on.get("digest", "not stated"))[:12]})
 - pictures: {settings}
-- backbone weights: {weights["source"]}, licence {weights["licence"]}, SHA-256 {weights["sha256"]}; not in this folder
+- backbone weights: {weights["source"]}, licence {weights["licence"]}, SHA-256 {weights["sha256"]}; {where}
 - sentences: {facts["words"]:,} known words; the first {facts["tokens"]["length"]} tokens are read
-
+{_export_card(facts["exported"]) if "exported" in facts else ""}
 Codes of one model cannot be compared with those of another. The model knows what its training data showed, in their
 language and with their leanings; a sentence without a known word has a code that means nothing. Do not use it to decide
 about people.
@@ -101,6 +104,26 @@ about people.
     model = Model.from_pretrained("this folder")
     model.encode_texts("a dog on a beach"), model.encode_images("dog.jpg")
 """
+
+
+def _export_card(exported: Mapping[str, Any]) -> str:
+    if "agreement" not in exported:
+        return (
+            f"- adopted: the encoders {exported['image']} and {exported['text']}, under their makers' licences\n"
+            f"- head: {exported['head']}, {exported['pictures']:,} of them\n"
+        )
+    agreement, original = exported["agreement"], exported["backbone"]
+    lines = [
+        f"exported: networks as ONNX files in {exported['precision']}, backbone made of {original['source']}, "
+        f"licence {original['licence']}, SHA-256 {original['sha256']}",
+        *(
+            f"agreement with torch on {agreement[side]['items']:,} {side}: {agreement[side]['equal_bits']:.4%} of the "
+            f"bits, values differ by at most {agreement[side]['largest_difference']:.3g} "
+            f"(their mean size is {agreement[side]['mean_size']:.3g})"
+            for side in ("pictures", "sentences")
+        ),
+    ]
+    return "".join(f"- {line}\n" for line in lines)
 
 
 def config_digest(config: Mapping[str, Any]) -> str:

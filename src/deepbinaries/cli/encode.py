@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,7 +55,7 @@ def encode(
     if texts is not None:
         ids, found = _encode_texts(opened, texts)
     else:
-        ids, found = _encode_pictures(opened, _picture_files(pictures or []))
+        ids, found = _encode_pictures(opened, picture_files(pictures or []))
     with written_whole(ids_path) as file:
         file.write(b"".join(os.fsencode(id_) + b"\n" for id_ in ids))
     _write(found, out, values)
@@ -77,7 +78,7 @@ def _write(found: "NDArray[Any]", out: Path, as_values: bool) -> None:
         np.save(file, found, allow_pickle=False)
 
 
-def _picture_files(paths: Iterable[Path]) -> list[Path]:
+def picture_files(paths: Iterable[Path]) -> list[Path]:
     """The files, and those pictures that lie in the folders and below."""
     from deepbinaries.datasets.formats import SUFFIXES
 
@@ -96,13 +97,16 @@ def _picture_files(paths: Iterable[Path]) -> list[Path]:
 def _encode_pictures(model: "Model", files: list[Path]) -> "tuple[list[str], NDArray[Any]]":
     import numpy as np
 
+    from deepbinaries.features.in_order import in_order
+
     ids: list[str] = []
     parts = []
-    with ThreadPoolExecutor() as threads:
+    # While one batch is encoded, threads decode the next.
+    with closing(in_order(partial(_read, model), files, workers=os.cpu_count() or 1, ahead=2 * BATCH)) as read:
         for start in track(range(0, len(files), BATCH), "encoding pictures"):
             some = files[start : start + BATCH]
             pictures = []
-            for path, picture in zip(some, threads.map(partial(_read, model), some), strict=True):
+            for path, picture in zip(some, islice(read, len(some)), strict=True):
                 if isinstance(picture, PictureError):
                     complain(f"left out: {picture}")
                 else:

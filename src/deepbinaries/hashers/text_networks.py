@@ -43,7 +43,8 @@ class BagOfWords(nn.Module):
         self.head = Head(n_words, net, activation="relu")
 
     def forward(self, tokens: Tensor) -> Tensor:
-        counts = torch.zeros(len(tokens), self.n_words, device=tokens.device)
+        # Its length as a tensor's shape, not as a number, so that a traced network takes any.
+        counts = torch.zeros(tokens.shape[0], self.n_words, device=tokens.device)
         counts.scatter_add_(1, tokens.long(), (tokens != PAD).float())
         values: Tensor = self.head(counts)
         return values

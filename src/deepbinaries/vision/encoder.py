@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from deepbinaries.errors import UsageError
-from deepbinaries.vision.backbones import WeightsCard, make_backbone
+from deepbinaries.vision.backbones import Backbone, WeightsCard, make_backbone
 from deepbinaries.vision.pixels import Picture, as_image, check_rgb, size_of
 from deepbinaries.vision.proposers import make_proposer
 from deepbinaries.vision.regions import WHOLE_PICTURE, Regions, choose_regions, positions
@@ -70,6 +70,11 @@ class RegionEncoder:
         self._proposer = make_proposer(settings.proposer, proposer_path)
         if settings.mode == "roi" and not self._backbone.stride:
             raise UsageError(f"{self._backbone.name} has no maps, only vectors", next_step="use mode=crop")
+
+    @property
+    def backbone(self) -> Backbone:
+        """The network that sees."""
+        return self._backbone
 
     @property
     def width(self) -> int:

@@ -32,11 +32,13 @@ def roi_features(maps: Any, boxes: Any) -> Any:
 
 
 def _of_arrays(maps: NDArray[np.float32], boxes: NDArray[Any]) -> NDArray[np.float32]:
-    """The reference; slow, and needs no torch."""
-    rows = _weights(boxes[..., 1], boxes[..., 3], maps.shape[2])
-    columns = _weights(boxes[..., 0], boxes[..., 2], maps.shape[3])
-    features: NDArray[np.float64] = np.einsum("nkh,nkw,ndhw->nkd", rows, columns, maps, optimize=True)
-    return features.astype(maps.dtype)
+    """Without torch: (k, h * w) weights times the (h * w, d) map, one product a picture."""
+    n, d, h, w = maps.shape
+    rows = _weights(boxes[..., 1], boxes[..., 3], h)
+    columns = _weights(boxes[..., 0], boxes[..., 2], w)
+    weights = (rows[..., :, None] * columns[..., None, :]).reshape(n, -1, h * w)
+    features: NDArray[np.float32] = weights.astype(maps.dtype) @ maps.reshape(n, d, h * w).transpose(0, 2, 1)
+    return features
 
 
 def _weights(start: NDArray[Any], end: NDArray[Any], size: int) -> NDArray[np.float64]:

@@ -9,7 +9,9 @@ An output (n, d) is a vector a picture; an output (n, d, h, w) is a map.
 """
 
 import hashlib
-from dataclasses import dataclass
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbinaries.errors import DataError, UsageError
-from deepbinaries.files import read_bytes, read_json
+from deepbinaries.files import read_bytes, read_json, write_json, written_whole
+from deepbinaries.onnx_files import MAX_BYTES, first_line, open_network
 from deepbinaries.vision.backbones import WeightsCard
 
-MAX_BYTES = 2 * 2**30  # protobuf's own limit
 MAX_SIDE = 4096
 CHANNELS = 3
 LAYOUTS = ("NCHW", "NHWC")
@@ -54,8 +56,10 @@ class OnnxEncoder:
     def __init__(self, path: Path, device: str = "cpu"):
         content = read_bytes(path, limit=MAX_BYTES)
         preparation = read_preparation(path)
-        self._preparation = preparation
-        self._session = _open(content, path, device)
+        self._path = path
+        self.preparation = preparation
+        # A thread a picture keeps all cores busy, however many there are; threads inside of one picture do not.
+        self._session = open_network(content, path, device=device, threads=1)
         self._input = _check_input(self._session, preparation, path)
         self.name = f"onnx:{path.name}"
         self.crop_side = preparation.side
@@ -84,21 +88,39 @@ class OnnxEncoder:
         return output.mean((2, 3)) if self.stride else output
 
     def _run(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """The first output, of all pictures at once or, where the file fixes the number to 1, of one by one."""
-        prepared = _prepare(pixels, self._preparation, self._input.type)
-        step = 1 if self._input.shape[0] == 1 else max(len(prepared), 1)
+        """The first output; pictures are run one by one, so that none depends on its neighbours, on all cores."""
+        if not len(pixels):  # their shape still says how large a map would be
+            return self._run(np.zeros((1, *pixels.shape[1:]), dtype=np.uint8))[:0]
+        if len(pixels) == 1:
+            return self._run_one(pixels)
+        with ThreadPoolExecutor(min(len(pixels), os.cpu_count() or 1)) as threads:
+            return np.concatenate(list(threads.map(self._run_one, pixels[:, None])))
+
+    def _run_one(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        prepared = _prepare(pixels, self.preparation, self._input.type)
         try:
-            outputs = [
-                self._session.run(None, {self._input.name: prepared[start : start + step]})[0]
-                for start in range(0, len(prepared), step)
-            ]
+            output: NDArray[Any] = self._session.run(None, {self._input.name: prepared})[0]
         except Exception as error:  # onnxruntime's errors have no family of their own
             _, height, width, _ = pixels.shape
             raise DataError(
-                f"{self.name} cannot encode {width} x {height} pixels ({_first_line(error)})",
-                next_step=f"use a side that it takes, such as the {self._preparation.side} stated beside it",
+                f"{self.name} cannot encode {width} x {height} pixels ({first_line(error)})",
+                next_step=f"use a side that it takes, such as the {self.preparation.side} stated beside it",
             ) from error
-        return np.concatenate(outputs).astype(np.float32)
+        return output.astype(np.float32)
+
+    def save(self, path: Path) -> None:
+        """Write the encoder to a file, and beside it what is stated of it."""
+        content = read_bytes(self._path, limit=MAX_BYTES)
+        if hashlib.sha256(content).hexdigest() != self.card.sha256:
+            raise DataError(f"{self._path} has changed since it was opened", next_step="open it again")
+        write_encoder(content, self.preparation, path)
+
+
+def write_encoder(content: bytes, preparation: Preparation, path: Path) -> None:
+    """Write an ONNX file, and `PATH.json` with what it needs to know of the pixels."""
+    with written_whole(path) as file:
+        file.write(content)
+    write_json(asdict(preparation), path.with_name(path.name + ".json"), indent=1)
 
 
 def read_preparation(path: Path) -> Preparation:
@@ -144,27 +166,6 @@ def _three(value: Any, name: str, beside: Path) -> tuple[float, ...] | None:
     return tuple(float(number) for number in numbers)
 
 
-def _open(content: bytes, path: Path, device: str) -> Any:
-    """A session on the content, so that the file with the stated digest is the one that runs."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    # Threads that wait by spinning take the cores from the workers that decode pictures.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 4  # what goes wrong is raised; nothing more is printed
-    provider = "CPUExecutionProvider" if device == "cpu" else "CUDAExecutionProvider"
-    if provider not in onnxruntime.get_available_providers():
-        raise UsageError(
-            f"onnxruntime cannot use {device!r} here", next_step="give device=cpu, or install onnxruntime-gpu"
-        )
-    try:
-        return onnxruntime.InferenceSession(content, options, providers=[provider])
-    except Exception as error:  # onnxruntime's errors have no family of their own
-        raise DataError(
-            f"{path} is no ONNX file ({_first_line(error)})", next_step="export or copy it again"
-        ) from error
-
-
 def _check_input(session: Any, preparation: Preparation, path: Path) -> Any:
     """The one input of the session, if it takes pictures as the preparation says."""
     inputs = session.get_inputs()
@@ -198,7 +199,3 @@ def _prepare(pixels: NDArray[np.uint8], preparation: Preparation, kind: str) -> 
     if preparation.layout == "NCHW":
         x = x.transpose(0, 3, 1, 2)
     return np.ascontiguousarray(x, dtype=TYPES[kind])
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from deepbinaries.errors import UsageError
+from deepbinaries.onnx_tracing import traced
 from deepbinaries.vision.backbones import WeightsCard
 from deepbinaries.vision.pixels import Picture
 from deepbinaries.vision.stretching import stretched_on
@@ -72,6 +73,23 @@ class TorchBackbone:
         """One feature vector a picture of (n, s, s, 3): (n, width)."""
         return self._run(self._network, self._moved(pixels), half=False).float().cpu().numpy()
 
+    def to_onnx(self, *, maps: bool, side: int, precision: str) -> bytes:
+        """An ONNX file that takes bytes (n, h, w, 3) and gives maps or, where they are not wanted, vectors.
+
+        Maps are made of pictures of any size that the network takes, vectors of squares of `side` pixels.
+        """
+        network = self._to_maps if maps else self._network
+        if network is None:
+            raise UsageError(f"{self.name} has no maps, only vectors", next_step="use mode=crop")
+        example = torch.zeros(1, side, side, 3, dtype=torch.uint8)
+        open_axes = {0: "n", 1: "height", 2: "width"} if maps else {0: "n"}
+        # In the usual order of the axes: what is faster for torch would only add turns to the file.
+        self._network.cpu().to(memory_format=torch.contiguous_format)
+        try:
+            return traced(_FromBytes(self._network, network), example, open_axes=open_axes, precision=precision)
+        finally:
+            self._network.to(self._device).to(memory_format=torch.channels_last)
+
     def _moved(self, pixels: NDArray[np.uint8]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(pixels)).to(self._device).permute(0, 3, 1, 2)
 
@@ -81,6 +99,18 @@ class TorchBackbone:
         # One by one on a CPU: batches outgrow its caches, and so a picture's features never depend on its neighbours.
         with torch.inference_mode():
             return torch.cat([network(pixels[place : place + 1]) for place in range(max(len(pixels), 1))])
+
+
+class _FromBytes(nn.Module):
+    """A network, or a method of it, that is given pictures as they are: (n, h, w, 3)."""
+
+    def __init__(self, network: nn.Module, call: Callable[[Tensor], Tensor]):
+        super().__init__()
+        self.network = network
+        self._call = call
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        return self._call(pixels.permute(0, 3, 1, 2))
 
 
 @torch.inference_mode()

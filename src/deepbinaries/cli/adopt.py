@@ -1,0 +1,111 @@
+"""`deepbinaries adopt`: encoders that a user owns become a model."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deepbinaries.cli.output import AsJson, complain, free_path, write_json, write_text
+from deepbinaries.errors import DataError, PictureError, UsageError
+
+MOST_PICTURES = 20_000  # a head has few numbers, and learns nothing from more
+
+
+def adopt(
+    pictures: Annotated[list[Path], typer.Argument(help="Pictures to fit the head on, or folders of them.")],
+    image: Annotated[Path, typer.Option(help="The picture encoder, an ONNX file that gives a vector a picture.")],
+    text: Annotated[Path, typer.Option(help="The text encoder, an ONNX file that gives a vector a sentence.")],
+    tokenizer: Annotated[Path, typer.Option(help="The tokenizer.json of the text encoder.")],
+    out: Annotated[Path, typer.Option(help="The model's folder, which does not exist yet.")],
+    bits: Annotated[int, typer.Option(help="The length of a code, at most as long as the vectors.")] = 64,
+    captions: Annotated[
+        bool, typer.Option("--captions", help="Fit it on captions, NAME.txt beside each picture, one a line.")
+    ] = False,
+    length: Annotated[int, typer.Option(help="Tokens of a sentence that are read.")] = 77,
+    side: Annotated[int, typer.Option(help="Pixels of the squares that the picture encoder takes.")] = 224,
+    mean: Annotated[str, typer.Option(help="Mean of red, green, blue from 0 to 1; default: CLIP's.")] = "",
+    std: Annotated[str, typer.Option(help="Their standard deviations; default: CLIP's.")] = "",
+    layout: Annotated[str, typer.Option(help="NCHW or NHWC: where the colours are.")] = "NCHW",
+    licence: Annotated[str, typer.Option(help="The licence of the encoders, for the model card.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Make a model of two ONNX encoders of one's own, such as CLIP's, and a tokenizer.
+
+    Example: deepbinaries adopt ~/Pictures --image visual.onnx --text textual.onnx --tokenizer tokenizer.json --out clip
+    """
+    from dataclasses import replace
+
+    from deepbinaries.adopting import CLIP
+    from deepbinaries.adopting import adopt as make_model
+    from deepbinaries.cli.encode import picture_files
+
+    free_path(out)
+    if layout not in ("NCHW", "NHWC"):
+        raise UsageError(f"layout is {layout!r}", next_step="give NCHW or NHWC")
+    preparation = replace(CLIP, side=side, layout=layout, licence=licence or CLIP.licence)
+    preparation = replace(preparation, mean=_three(mean, preparation.mean), std=_three(std, preparation.std))
+    files = picture_files(pictures)[:MOST_PICTURES]
+    sentences: list[str] = []
+    if captions:
+        files, sentences = _with_captions(files)
+    files, sentences = _readable(files, sentences)
+    model = make_model(
+        image,
+        text,
+        tokenizer,
+        out,
+        pictures=files,
+        captions=sentences,
+        bits=bits,
+        length=length,
+        preparation=preparation,
+    )
+    facts = {"model": str(out), "bits": model.bits, "pictures": len(files), "captions": len(sentences)}
+    if as_json:
+        write_json(facts)
+    else:
+        write_text("\n".join(f"{name}: {value}" for name, value in facts.items()))
+
+
+def _three(text: str, default: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    """Three numbers of an option."""
+    if not text:
+        return default
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != 3:
+        raise UsageError(f"{text!r} is no colour", next_step="give three numbers such as 0.5,0.5,0.5")
+    return numbers
+
+
+def _with_captions(files: list[Path]) -> tuple[list[Path], list[str]]:
+    """Every picture once a caption, and the captions."""
+    from deepbinaries.files import read_lines
+
+    pairs = [
+        (file, line.strip())
+        for file in files
+        if (beside := file.with_suffix(".txt")).is_file()
+        for line in read_lines(beside)
+        if line.strip()
+    ]
+    if not pairs:
+        raise DataError("no picture has a caption beside it", next_step="write NAME.txt, or leave --captions out")
+    return [file for file, _ in pairs], [caption for _, caption in pairs]
+
+
+def _readable(files: list[Path], sentences: list[str]) -> tuple[list[Path], list[str]]:
+    """Those pictures that can be read, and what belongs to them."""
+    from deepbinaries.datasets.base import PictureFile
+    from deepbinaries.vision import read_picture
+
+    kept = []
+    for place, file in enumerate(files):
+        try:
+            read_picture(PictureFile(file).read(), name=str(file), at_least=32)
+            kept.append(place)
+        except PictureError as error:
+            complain(f"left out: {error}")
+    return [files[place] for place in kept], [sentences[place] for place in kept if sentences]

@@ -1,0 +1,38 @@
+"""Networks in ONNX files, run by onnxruntime and opened from bytes that are proven already."""
+
+from pathlib import Path
+from typing import Any
+
+from deepbinaries.errors import DataError, UsageError
+
+MAX_BYTES = 2 * 2**30  # protobuf's own limit
+ALL_CORES = 0
+
+
+def open_network(content: bytes, path: Path, *, device: str = "cpu", threads: int = ALL_CORES) -> Any:
+    """A session on the content of `path`; several threads may run it at once, each with `threads` of its own."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    # Threads that wait by spinning take the cores from the workers that decode pictures.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 4  # what goes wrong is raised; nothing more is printed
+    provider = "CPUExecutionProvider" if device == "cpu" else "CUDAExecutionProvider"
+    if provider not in onnxruntime.get_available_providers():
+        raise UsageError(
+            f"onnxruntime cannot use {device!r} here", next_step="give device=cpu, or install onnxruntime-gpu"
+        )
+    try:
+        return onnxruntime.InferenceSession(content, options, providers=[provider])
+    except Exception as error:  # onnxruntime's errors have no family of their own
+        raise DataError(f"{path} is no ONNX file ({first_line(error)})", next_step="export or copy it again") from error
+
+
+def first_line(error: Exception) -> str:
+    """What onnxruntime says of an error, without the places in its code.
+
+    >>> first_line(ValueError("bad shape\\nat line 3"))
+    'bad shape'
+    """
+    return str(error).partition("\n")[0][:200]
