@@ -120,6 +120,7 @@ def main() -> None:
         print(json.dumps(fit_one(options.only, options.bits, tuple(options.sizes))))
         return
     sizes = {"pairs": options.pairs, "width": options.width, "text_width": options.text_width, "bits": options.bits}
+    given = [f"--{name.replace('_', '-')} {size}" for name, size in sizes.items() if size != parser.get_default(name)]
     output = options.output or RESULTS / "fitting.json"
     figures = measured_before(output, sizes)
     for name in options.methods.split(","):
@@ -134,7 +135,7 @@ def main() -> None:
         "fitting",
         ratios=ratios,
         figures={"sizes": sizes, "threads": CORES, "methods": figures},
-        command="python benchmarks/fitting.py",
+        command=" ".join(["python benchmarks/fitting.py", *given]),
         output=output,
     )
     output.with_suffix(".md").write_text(table(figures, options))

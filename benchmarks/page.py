@@ -36,7 +36,8 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         "# What was measured",
         "Drawn by `python benchmarks/page.py` from the JSON files of this folder; `make bench` measures and draws\n"
         "again. `vs_` says how many times longer a peer takes in the same run: above 1 we are faster. `of_` is a\n"
-        "share of what could be had at best, or was allowed. Times of two runs cannot be compared.",
+        "share of what could be had at best; `of_allowed_` how many times over the worst case fits into what is\n"
+        "allowed: below 1 it does not. Times of two runs cannot be compared.",
         *(section(result, charts) for _, result in sorted(results.items())),
     ]
     return {"README.md": "\n\n".join(parts) + "\n", **charts}

@@ -7,6 +7,7 @@ import pytest
 from small_training import DATA, VISION, run
 
 from deepbinaries.experiments import compare as runner
+from deepbinaries.experiments.alone import alone_in
 from deepbinaries.experiments.cells import read_cells
 from deepbinaries.features import Prepared
 from deepbinaries.registry import METHODS
@@ -173,12 +174,32 @@ def test_a_method_may_have_lengths_and_settings_of_its_own(compare, fitted):
     assert settings == 0.5
 
 
+def test_of_lengths_that_are_given_twice_the_last_count(compare, fitted):
+    assert compare("--set", "cvh.bits=4", "--set", "cvh.bits=2", methods="cvh") == 0
+    assert fitted == [("CVH", 2)]
+
+
 def test_a_users_own_class_takes_part(compare, tmp_path):
     (tmp_path / "our_methods.py").write_text(OURS)
     method = "our_methods:Brightest"
     assert compare("--set", f"{method}.sign=-1", methods=f"cvh,{method}", bits="8") == 0
     (own,) = [row for row in table(compare)["rows"] if row["row"] == method]
     assert own["fits"][0]["settings"]["sign"] == -1
+
+
+@pytest.mark.parametrize(
+    ("module", "right", "wrong", "line"),
+    [
+        ("no_device", 'device="auto", **settings', "**settings", "cannot be made (Settings.__init__() got"),
+        ("a_row_less", "rows[:, : self.bits]", "rows[1:, : self.bits]", "Brightest gives values of shape"),
+        ("a_column_less", "rows[:, : self.bits]", "rows[:, 1 : self.bits]", "Brightest gives values of shape"),
+    ],
+)
+def test_a_users_own_class_that_breaks_the_contract_is_told_so(compare, tmp_path, capsys, module, right, wrong, line):
+    assert right in OURS
+    (tmp_path / f"{module}.py").write_text(OURS.replace(right, wrong).replace("name, *, **", "name, **"))
+    assert compare(methods=f"{module}:Brightest", bits="8") == 2
+    assert line in capsys.readouterr().err
 
 
 def test_the_best_of_a_column_is_bold_and_the_others_are_compared_with_it(compare):
@@ -215,6 +236,20 @@ def test_what_is_chosen_on_validation_is_used_and_kept_with_all_that_was_tried(c
     assert cell["settings"]["regularisation"] == best["settings"]["regularisation"]
     assert compare(*tune, methods="cvh", bits="8") == 0
     assert (len(tried), len(fitted)) == (2, 1)  # nothing is tried, or learnt, a second time
+
+
+def test_what_was_tried_under_another_rule_of_ties_is_tried_again(compare):
+    tune = ("--tune", "cvh.regularisation=0.1,10")
+    for ties in ("best", "worst", "worst"):
+        assert compare(*tune, "--ties", ties, methods="cvh", bits="4") == 0
+    best, worst = (cells[0]["tuning"]["tried"] for cells in _by_rule(compare).values())
+    assert all(more["mean"] > less["mean"] for more, less in zip(best, worst, strict=True))
+    assert len((compare.out / "tuning.jsonl").read_text().splitlines()) == 2 * 2
+
+
+def _by_rule(compare):
+    cells = read_cells(compare.out / "cells.jsonl")
+    return {rule: [cell for cell in cells if cell["rule"] == rule] for rule in ("all, ties best", "all, ties worst")}
 
 
 def test_choosing_never_looks_at_queries(compare, monkeypatch):
@@ -286,6 +321,7 @@ def test_a_features_only_dataset_is_compared_by_its_vectors(tmp_path):
         (("--tune", "scm-seq.bits=8,16"), "bits of scm-seq is no setting here"),
         (("--against", "tvdb"), "'tvdb', which does not take part"),
         (("--galleries", "dirty"), "'dirty'"),
+        (("--tune", "cvh.regularisation=0.1,1", "--tune-at", "0"), "bits=0 is outside 1..1024"),
     ],
 )
 def test_wrong_use_is_one_line_before_any_work(compare, capsys, arguments, line):
@@ -294,6 +330,22 @@ def test_wrong_use_is_one_line_before_any_work(compare, capsys, arguments, line)
     (told,) = capsys.readouterr().err.splitlines()
     assert line in told
     assert not compare.out.exists()
+
+
+def test_a_folder_that_another_command_writes_to_is_refused_before_any_work(compare, fitted, capsys):
+    with alone_in(compare.out):
+        assert compare() == 2
+    assert "another command is writing to" in capsys.readouterr().err
+    assert fitted == []
+    assert compare(methods="cvh", bits="8") == 0  # it is free again
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_any_work(compare, fitted, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert compare("--out", tmp_path / "file/out") != 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "Not a directory" in line
+    assert fitted == []
 
 
 def test_a_broken_file_of_cells_is_refused_by_its_line(compare, capsys):
@@ -319,6 +371,11 @@ def test_a_split_without_a_validation_part_cannot_choose(compare, tmp_path, caps
     split.write_text(json.dumps(json.loads(split.read_text()) | {"validation": [], "digests": {}}))
     assert compare("--split", split, "--tune", "cvh.regularisation=0.1,1", methods="cvh") == 2
     assert "--tune needs a validation part, which this split lacks" in capsys.readouterr().err
+
+
+def test_a_split_with_a_single_query_compares_nothing(compare, capsys):
+    assert compare("--dataset-set", "items=10", methods="cvh", bits="8") == 2
+    assert "fewer than two queries have anything relevant in the gallery 'database'" in capsys.readouterr().err
 
 
 def test_every_registered_method_says_what_its_settings_are():

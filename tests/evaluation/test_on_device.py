@@ -38,6 +38,16 @@ def test_a_gallery_that_comes_in_blocks_is_counted_once(monkeypatch):
     assert np.array_equal(counts(*search, device="cpu"), counts(*search))
 
 
+def test_few_queries_of_long_codes_do_not_unpack_the_whole_gallery_at_once(monkeypatch):
+    rng, unpacked, bits = np.random.default_rng(0), [], on_device._bits
+    (queries, of_queries), (gallery, of_gallery) = items(rng, 1, 128, 9), items(rng, 303, 128, 9)
+    monkeypatch.setattr(on_device, "AT_ONCE", 128 * 100)
+    monkeypatch.setattr(on_device, "_bits", lambda packed: (unpacked.append(8 * packed.numel()), bits(packed))[1])
+    search = queries, gallery, SharedLabels.of(of_queries, of_gallery)
+    assert np.array_equal(counts(*search, device="cpu"), counts(*search))
+    assert max(unpacked) <= 128 * 100
+
+
 def test_a_report_is_the_same_wherever_it_is_counted():
     codes, labels = items(np.random.default_rng(1), 60, 32, 9)
     rules = Rules(gallery="with-queries", itself="left out")

@@ -9,7 +9,7 @@ from both_directions import above_chance
 from numpy.testing import assert_allclose
 
 from deepbinaries.datasets import Labels
-from deepbinaries.errors import UsageError
+from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Pairs, Texts
 from deepbinaries.hashers import check_hasher
 from deepbinaries.hashers.dcmh import DCMH, PRESETS, BufferObjective, DCMHSettings
@@ -126,7 +126,7 @@ def test_balanced_pairs_weigh_the_same_whether_similar_or_not():
     wanted = BufferObjective(labels, DCMHSettings(bits=3, gamma=0, eta=0, balance_pairs=True, start="zero"), CPU)
     F = torch.zeros(4, 3, requires_grad=True)
     wanted.loss(F, F, torch.arange(4)).backward()  # theta is 0: every pair costs log 2
-    assert float(wanted.sums[0]) == pytest.approx(2 * np.log(2))
+    assert float(wanted.figures.sums["pairs"]) == pytest.approx(2 * np.log(2))
     wanted.G += torch.eye(4, 3)
     S = torch.eye(4)
     one = wanted.parts(F, seen=wanted.F, others=wanted.G, S=S, B=wanted.B).sum()
@@ -206,3 +206,10 @@ def test_the_published_learning_rate_falls_evenly_in_its_logarithm():
 def test_nonsense_settings_are_refused_where_they_are_written(nonsense):
     with pytest.raises(UsageError, match=next(iter(nonsense))):
         DCMHSettings(**nonsense)
+
+
+def test_text_vectors_that_are_not_finite_are_refused_by_their_row(pairs):
+    vectors = pairs.labels.matrix().astype(np.float32)
+    vectors[7, 0] = np.nan
+    with pytest.raises(DataError, match="row 7 of the text features holds a number that is not finite"):
+        small().fit(Pairs(pairs.images, Texts.from_vectors(vectors), pairs.labels))

@@ -190,6 +190,7 @@ def test_two_thousand_pairs_of_twenty_labels_beat_their_density_by_a_tenth():
     hasher = DNHC.preset("dnh-c", device="cpu", bits=32, slice=10, epochs=6).fit(learnt, log=entries.append)
     assert min(above_chance(hasher, learnt, asked)) > 0.1
     assert entries[-1]["codes_constant_share"] <= 0.5
+    assert entries[-1]["loss_images"] + entries[-1]["loss_texts"] == pytest.approx(entries[-1]["loss"], rel=1e-4)
 
 
 @pytest.mark.parametrize("nonsense", [{"mining": "gold"}, {"epsilon": 0.0}, {"epsilon": 0.6}, {"slice": 0}])

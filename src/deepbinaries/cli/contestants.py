@@ -27,8 +27,9 @@ def read_contestants(
     for name in names:
         lengths = bits
         own = [pair for pair in given[name] if not pair.startswith("bits=")]
-        for pair in set(given[name]) - set(own):
-            lengths = numbers(pair.removeprefix("bits="), f"{name}.bits")
+        for pair in given[name]:
+            if pair not in own:  # as with any setting that is given twice, the last counts
+                lengths = numbers(pair.removeprefix("bits="), f"{name}.bits")
         chosen, grid = parse_settings(own, known[name]), parse_grid(grids[name], known[name])
         check_settings(known[name], [*chosen, *(grid[0] if grid else {})], of=repr(name))
         for setting in ("bits", "seed"):

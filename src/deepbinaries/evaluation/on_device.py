@@ -16,7 +16,7 @@ from deepbinaries.codes import Codes
 from deepbinaries.evaluation.relevance import SharedLabels
 from deepbinaries.vision.backbones.torch_backbone import find_device
 
-AT_ONCE = 2**24  # comparisons: some hundred megabytes
+AT_ONCE = 2**24  # comparisons, or bits of the gallery: some hundred megabytes
 EXACT_IN_HALF = 2048
 
 Counting = Callable[[Codes, slice], NDArray[np.int64]]
@@ -43,7 +43,7 @@ def counting(gallery: Codes, relevance: SharedLabels, n_grades: int, device: str
         n_keys = n_grades * n_distances
         first_keys = n_keys * torch.arange(len(queries), device=place)[:, None]
         counts = torch.zeros(n_keys * len(queries), dtype=torch.int64, device=place)
-        step = max(1, AT_ONCE // max(1, len(queries)))
+        step = max(1, AT_ONCE // max(len(queries), n_bits, asked.shape[1]))
         for start in range(0, len(gallery), step):
             stored, carried = _bits(packed[start : start + step]) * 2 - 1, _bits(labels[start : start + step])
             distance = (n_bits - asking @ stored.T).long() // 2

@@ -33,7 +33,7 @@ def choose(contestant: Contestant, task: Task, bits: int) -> dict[str, Any]:
         name = f"{contestant.method}, {bits} bits, {in_words(combination)}"
         hasher = contestant.make(bits, seed, device=task.device, chosen=combination)
         named = {"method": contestant.method, "settings": task.kept_settings(hasher), "bits": bits, "seed": seed}
-        named["digests"] = task.all_digests
+        named["digests"] = task.all_digests | ({} if task.rules.ties == "expected" else {"ties": task.rules.ties})
         lines = _read(task)
         row = next((line for line in lines if all(line[name] == named[name] for name in NAMED)), None)
         if row is None:

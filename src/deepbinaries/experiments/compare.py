@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import Report
+from deepbinaries.experiments.alone import alone_in
 from deepbinaries.experiments.cells import Cell, append_cells, identity, make_cell, read_cells
 from deepbinaries.experiments.choosing import choose
 from deepbinaries.experiments.contest import Contestant, Settings, Task, check_validation, learn
@@ -44,18 +45,22 @@ class Result:
 def run(contestants: Sequence[Contestant], task: Task) -> list[Result]:
     """The results of all methods, in their order; those that are not there yet are made, and kept at once."""
     _check(contestants, task)
+    with alone_in(task.folder):
+        return [result for contestant in contestants for result in _results(contestant, task)]
+
+
+def _results(contestant: Contestant, task: Task) -> list[Result]:
     found: list[Result] = []
-    for contestant in contestants:
-        chosen_at: dict[int, Any] = {}
-        free = not getattr(contestant.make(contestant.bits[0], task.seeds[0], device=task.device), "follows_bits", True)
-        for bits in contestant.bits[:1] if free else contestant.bits:
-            at = task.tuned_at or bits
-            if contestant.grid and at not in chosen_at:
-                chosen_at[at] = choose(contestant, task, at)
-            for seed in _seeds(contestant, task):
-                cells = _cells(contestant, task, bits, seed, chosen_at.get(at), free=free)
-                lengths = contestant.bits if free else (bits,)
-                found += [Result(contestant.method, length, cell) for length in lengths for cell in cells]
+    chosen_at: dict[int, Any] = {}
+    free = not getattr(contestant.make(contestant.bits[0], task.seeds[0], device=task.device), "follows_bits", True)
+    for bits in contestant.bits[:1] if free else contestant.bits:
+        at = bits if task.tuned_at is None else task.tuned_at
+        if contestant.grid and at not in chosen_at:
+            chosen_at[at] = choose(contestant, task, at)
+        for seed in _seeds(contestant, task):
+            cells = _cells(contestant, task, bits, seed, chosen_at.get(at), free=free)
+            lengths = contestant.bits if free else (bits,)
+            found += [Result(contestant.method, length, cell) for length in lengths for cell in cells]
     return found
 
 
@@ -74,7 +79,7 @@ def scores_of(cell: Cell, folder: Path) -> NDArray[np.float32]:
 def _check(contestants: Sequence[Contestant], task: Task) -> None:
     """Refuse what cannot end well before anything is learnt; hashers are made for nothing, so that they refuse too."""
     for contestant in contestants:
-        for bits in {*contestant.bits, *([task.tuned_at] if task.tuned_at and contestant.grid else [])}:
+        for bits in {*contestant.bits, *([task.tuned_at] if task.tuned_at is not None and contestant.grid else [])}:
             for combination in contestant.grid or [{}]:
                 contestant.make(bits, task.seeds[0], device=task.device, chosen=combination)
         if contestant.grid:
@@ -82,6 +87,11 @@ def _check(contestants: Sequence[Contestant], task: Task) -> None:
     for gallery in task.galleries:
         if not len(task.parts.gallery(gallery)):
             raise UsageError(f"the gallery {gallery!r} of this split is empty", next_step="leave it out")
+        if len(task.parts.query) - len(task.parts.queries_without_positives(gallery)) < 2:
+            raise UsageError(
+                f"fewer than two queries have anything relevant in the gallery {gallery!r}: that compares nothing",
+                next_step="give more data, or another split",
+            )
     if (task.folder / CELLS).exists():
         read_cells(task.folder / CELLS)
 

@@ -33,12 +33,23 @@ class Contestant:
 
     def make(self, bits: int, seed: int, *, device: str, chosen: Settings | None = None) -> Any:
         """The hasher, which has learnt nothing yet; a method that draws nothing has no seed to be given."""
-        preset = METHODS.load(self.method).preset
         settings = dict(self.settings) | dict(chosen or {}) | {"bits": bits}
-        hasher = preset(self.method, device=device, **settings)
+        hasher = self._preset(device, settings)
         if not hasattr(hasher.settings, "seed"):
             return hasher
-        return preset(self.method, device=device, **settings | {"seed": seed})
+        return self._preset(device, settings | {"seed": seed})
+
+    def _preset(self, device: str, settings: Settings) -> Any:
+        preset = METHODS.load(self.method).preset
+        try:
+            return preset(self.method, device=device, **settings)
+        except TypeError as error:
+            if ":" not in self.method:
+                raise
+            raise UsageError(
+                f"the method {self.method!r} cannot be made ({error})",
+                next_step="its preset must take a name, device and settings: see docs/methods.md",
+            ) from error
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The scores of a fitted hasher on a dataset's split: every item is encoded once, every gallery is asked."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deepbinaries.codes import Codes
 from deepbinaries.datasets import Dataset, Parts
-from deepbinaries.errors import DataError, unknown_name
+from deepbinaries.errors import DataError, UsageError, unknown_name
 from deepbinaries.evaluation import Extras, Report, Rules, evaluate_parts
 from deepbinaries.evaluation.scoring import DIRECTIONS, HEADLINE
 from deepbinaries.features import Images, Pairs, Texts
@@ -80,11 +80,11 @@ def score_parts(
     sides = {side for direction in directions for side in direction.split("_to_")}
     inputs: dict[str, Callable[[Rows], Images | Texts]] = {"image": source.images, "text": source.texts}
     as_ranked: Callable[[Any], Any] = Codes.from_values if rules.ranking == HAMMING else np.asarray
-    asked = {side: as_ranked(hasher.encode(inputs[side](encoded))) for side in sorted(sides)}
+    asked = {side: as_ranked(_whole(hasher.encode(inputs[side](encoded)), encoded, hasher)) for side in sorted(sides)}
     stored = asked
     if unified:
-        both = as_ranked(hasher.encode_pair(source.images(encoded), source.texts(encoded)))
-        stored = dict.fromkeys(asked, both)
+        both = hasher.encode_pair(source.images(encoded), source.texts(encoded))
+        stored = dict.fromkeys(asked, as_ranked(_whole(both, encoded, hasher)))
     queries = np.searchsorted(encoded, parts.query)
     found: Reports = {}
     for kind in galleries:
@@ -104,6 +104,16 @@ def score_parts(
                 **more,
             )
     return found
+
+
+def _whole(values: Any, rows: Sized, hasher: Any) -> Any:
+    """The values of a hasher, which may be one's own, where they are of every row."""
+    if np.shape(values) != (wanted := (len(rows), hasher.bits)):
+        raise UsageError(
+            f"{type(hasher).__name__} gives values of shape {np.shape(values)}, not {wanted}",
+            next_step="give one row an item and one column a bit: deepbinaries.hashers.check_hasher looks at both",
+        )
+    return values
 
 
 def readable_parts(source: Source, parts: Parts) -> Parts:

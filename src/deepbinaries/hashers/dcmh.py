@@ -36,10 +36,10 @@ from torch.nn.functional import softplus
 from deepbinaries.datasets import Labels
 from deepbinaries.errors import unknown_name
 from deepbinaries.features.inputs import Pairs
-from deepbinaries.hashers.code_health import health_figures
 from deepbinaries.hashers.code_learning import sign
 from deepbinaries.hashers.deep import DeepHasher, DeepSettings, Inputs
 from deepbinaries.hashers.default_towers import image_tower, text_tower
+from deepbinaries.hashers.epoch_figures import EpochFigures
 from deepbinaries.hashers.settings import check_not_negative
 from deepbinaries.hashers.similarity import by_label_set, similarity
 from deepbinaries.hashers.training import Towers
@@ -89,7 +89,7 @@ class BufferObjective:
         seen = np.zeros(shape) if settings.start == "zero" else np.random.default_rng(settings.seed).normal(size=shape)
         self.F, self.G = torch.from_numpy(seen.astype(np.float32)).to(device)
         self.B = sign(self.F + self.G)
-        self._forget()
+        self.figures = EpochFigures(len(labels), settings.bits, device)
 
     def before_training(self, batches: Iterator[Tensor]) -> None:
         """Nothing is prepared ahead."""
@@ -99,8 +99,7 @@ class BufferObjective:
         S, B = similarity(self.labels[rows], self.labels), self.B[rows]
         parts = self.parts(F, seen=self.F, others=self.G, S=S, B=B)
         parts = parts + self.parts(G, seen=self.G, others=self.F, S=S, B=B)
-        self.sums += parts.detach()
-        self.steps += 1
+        self.figures.note(F, rows, pairs=parts[0], quantised=parts[1], balanced=parts[2])
         return parts.sum()
 
     def parts(self, outputs: Tensor, *, seen: Tensor, others: Tensor, S: Tensor, B: Tensor) -> Tensor:
@@ -116,19 +115,13 @@ class BufferObjective:
 
     def after_epoch(self, epoch: int, outputs: Callable[[], tuple[Tensor, Tensor]]) -> dict[str, Any]:  # noqa: ARG002
         self.B = sign(self.F + self.G)
-        names = "loss_pairs", "loss_quantised", "loss_balanced"
-        found = dict(zip(names, (self.sums / max(1, self.steps)).tolist(), strict=True))
-        self._forget()
-        return found | health_figures(self.B)
+        return self.figures.of_epoch()
 
     def state(self) -> dict[str, Tensor]:
         return {"F": self.F, "G": self.G, "B": self.B}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         self.F, self.G, self.B = (state[name].to(self.B.device) for name in "FGB")
-
-    def _forget(self) -> None:
-        self.sums, self.steps = torch.zeros(3, device=self.B.device), 0
 
 
 class DCMH(DeepHasher):

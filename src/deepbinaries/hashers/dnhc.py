@@ -22,9 +22,8 @@ from torch import Tensor, nn
 
 from deepbinaries.errors import UsageError, unknown_name
 from deepbinaries.features.inputs import Pairs
-from deepbinaries.hashers.code_health import health_figures
-from deepbinaries.hashers.code_learning import sign
 from deepbinaries.hashers.deep import DeepHasher, DeepSettings, Inputs
+from deepbinaries.hashers.epoch_figures import EpochFigures
 from deepbinaries.hashers.image_networks import WholePicture
 from deepbinaries.hashers.settings import check_not_negative
 from deepbinaries.hashers.similarity import similarity
@@ -100,6 +99,7 @@ class TripletRanking:
         self.labels = labels
         self.settings = settings
         self.margin = max(1.0, settings.bits / 64) if settings.margin is None else settings.margin
+        self.figures = EpochFigures(len(labels), settings.bits, labels.device)
 
     def before_training(self, batches: Iterator[Tensor]) -> None:
         """Nothing is prepared."""
@@ -107,7 +107,9 @@ class TripletRanking:
     def loss(self, F: Tensor, G: Tensor, rows: Tensor) -> Tensor:
         labels = self.labels[rows]
         S, D = similarity(labels, labels), squared_distances(F, G)
-        return self.ranking(D, S) + self.ranking(D.T, S)
+        images, texts = self.ranking(D, S), self.ranking(D.T, S)
+        self.figures.note(F, rows, images=images, texts=texts)
+        return images + texts
 
     def ranking(self, D: Tensor, S: Tensor) -> Tensor:
         """The mean loss of the triplets whose anchors are the rows of D; anchors that have none are left out."""
@@ -131,7 +133,7 @@ class TripletRanking:
         return negatives_first.gather(1, places.flatten(1)).view_as(places)
 
     def after_epoch(self, epoch: int, outputs: Callable[[], tuple[Tensor, Tensor]]) -> dict[str, Any]:  # noqa: ARG002
-        return health_figures(sign(outputs()[0]))
+        return self.figures.of_epoch()
 
     def state(self) -> dict[str, Tensor]:
         return {}

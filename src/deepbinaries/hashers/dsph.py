@@ -32,10 +32,9 @@ from torch.nn.functional import normalize
 
 from deepbinaries.errors import UsageError, unknown_name
 from deepbinaries.features.inputs import Pairs
-from deepbinaries.hashers.code_health import SAMPLE, health_figures
-from deepbinaries.hashers.code_learning import sign
 from deepbinaries.hashers.deep import DeepHasher, DeepSettings, Inputs
 from deepbinaries.hashers.default_towers import image_tower, text_tower
+from deepbinaries.hashers.epoch_figures import EpochFigures
 from deepbinaries.hashers.settings import check_not_negative
 from deepbinaries.hashers.training import Towers
 
@@ -97,7 +96,7 @@ class ProxyObjective:
         self.proxies = proxies
         self.settings = settings
         self.zeta = keepable_cosine(labels.shape[1], settings.bits) if settings.zeta is None else settings.zeta
-        self._forget()
+        self.figures = EpochFigures(len(labels), settings.bits, labels.device)
 
     def before_training(self, batches: Iterator[Tensor]) -> None:
         """Nothing is prepared ahead."""
@@ -117,24 +116,17 @@ class ProxyObjective:
                 * _sum_of_means((torch.stack([X @ X.T, Y @ Y.T, X @ Y.T]) - self.zeta).relu(), apart),
             ]
         )
-        self.sums += parts.detach()
-        self.steps += 1
+        self.figures.note(F, rows, proxies=parts[0], other_proxies=parts[1], irrelevant=parts[2])
         return parts.sum()
 
     def after_epoch(self, epoch: int, outputs: Callable[[], tuple[Tensor, Tensor]]) -> dict[str, Any]:  # noqa: ARG002
-        names = "loss_proxies", "loss_other_proxies", "loss_irrelevant"
-        found = dict(zip(names, (self.sums / max(1, self.steps)).tolist(), strict=True))
-        self._forget()
-        return found | health_figures(sign(outputs()[0][:SAMPLE]))
+        return self.figures.of_epoch()
 
     def state(self) -> dict[str, Tensor]:
         return {}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """The proxies are a network, and kept as one."""
-
-    def _forget(self) -> None:
-        self.sums, self.steps = torch.zeros(3, device=self.labels.device), 0
 
 
 def _sum_of_means(values: Tensor, chosen: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ class EpochFigures:
 
     def note(self, values: Tensor, rows: Tensor, **parts: Tensor) -> None:
         """Remember the values of a batch and the parts of its loss."""
-        self.values[rows] = values.detach()
+        self.values[rows] = values.detach().float()
         self.batches += 1
         for name, part in parts.items():
             self.sums[name] = self.sums.get(name, torch.zeros_like(part)) + part.detach()

@@ -111,7 +111,8 @@ def train(
 ) -> None:
     """Train both towers in place; with patience, they end as they were at the best validation."""
     images, texts = on_device(pairs.images.regions, device), on_device(text_inputs(pairs.texts), device)
-    check_features(images)
+    check_features(images, of="picture")
+    check_features(texts, of="text")
     run = load_checkpoint(checkpoints, towers, optimiser, objective, settings)
     n_steps = -(-len(pairs) // settings.batch)
 
@@ -197,15 +198,15 @@ def text_inputs(texts: Texts) -> NDArray[Any]:
     return vectors
 
 
-def check_features(regions: Any) -> None:
+def check_features(array: Any, *, of: str) -> None:
     """Refuse features that hold a NaN or an infinity, by row; read in blocks, since they may be a memory map."""
-    for start in range(0, len(regions), ENCODE_BATCH):
-        block = regions[start : start + ENCODE_BATCH]
+    for start in range(0, len(array), ENCODE_BATCH):
+        block = array[start : start + ENCODE_BATCH]
         finite = block.isfinite() if isinstance(block, Tensor) else torch.from_numpy(np.isfinite(block))
         bad = torch.nonzero(~finite.flatten(1).all(1))
         if len(bad):
             raise DataError(
-                f"row {start + int(bad[0])} of the picture features holds a number that is not finite",
+                f"row {start + int(bad[0])} of the {of} features holds a number that is not finite",
                 next_step="prepare the features again",
             )
 

@@ -12,7 +12,6 @@ which Adam hardly notices. The preset `tvdb-paper` keeps to the letter. On valid
 was better than the whole picture on every dataset, so `tvdb` looks at the whole picture; the others are a setting away.
 """
 
-import dataclasses
 import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
@@ -26,10 +25,10 @@ from torch import Tensor
 from deepbinaries.datasets import Labels
 from deepbinaries.errors import UsageError, unknown_name
 from deepbinaries.features.inputs import Pairs
+from deepbinaries.hashers.code_health import health_figures
 from deepbinaries.hashers.code_learning import (
     ROUTINES,
     CodeBatch,
-    CodeHealth,
     by_label_set,
     make_update,
     sign,
@@ -141,9 +140,7 @@ class CodeObjective:
         if every is not None and (epoch + 1) % every == 0:
             F, G = outputs()
             self.B, self.H = update_all(self.update, self.whole, self.B, self.H, F, G, self.settings.eta)
-        health = CodeHealth.of(sign(self.B[:4096]))
-        found = {f"codes_{name}": value for name, value in dataclasses.asdict(health).items()}
-        return found | ({"warning": text} if (text := health.collapse_warning()) else {})
+        return health_figures(sign(self.B))
 
     def state(self) -> dict[str, Tensor]:
         return {"B": self.B, "H": self.H}
