@@ -18,6 +18,8 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[train,web]' --group dev
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get update --quiet >/dev/null && apt-get install --yes --quiet chromium >/dev/null; } || echo "no Chromium: tests of the page will be skipped"
 	@touch $@
 
 demo: $(READY)

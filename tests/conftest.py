@@ -18,6 +18,7 @@ ALLOWED_SKIPS = (
     "the benchmark's peers are not installed",
     "there is no C compiler, or this is not Linux",
     "no PostgreSQL server can be started here",
+    "there is no Chromium here",
 )
 
 

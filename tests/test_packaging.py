@@ -36,7 +36,10 @@ def attempts_of(code: str) -> str:
     [
         "deepbinaries",
         *(f"deepbinaries.{room}" for room in ("codes", "language", "vision", "datasets", "evaluation", "cli")),
-        *(f"deepbinaries.{room}" for room in ("features", "hashers", "index", "model", "experiments")),
+        *(
+            f"deepbinaries.{room}"
+            for room in ("features", "hashers", "index", "model", "search", "experiments", "web.app")
+        ),
     ],
 )
 def test_importing_a_room_imports_no_training_stack(room):

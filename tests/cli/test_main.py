@@ -45,10 +45,10 @@ def test_datasets_are_listed_as_json():
     assert {"name", "summary", "extra"} == set(listed[0])
 
 
-def test_an_empty_list_leaves_with_1_and_says_so():
+def test_indexes_are_listed():
     run = deepbinaries("list", "indexes", "--json")
-    assert (run.returncode, json.loads(run.stdout)) == (1, [])
-    assert "no indexes" in run.stderr
+    assert run.returncode == 0
+    assert {"embedded", "postgres"} == {entry["name"] for entry in json.loads(run.stdout)}
 
 
 @pytest.mark.parametrize(

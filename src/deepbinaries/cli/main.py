@@ -13,12 +13,19 @@ from typing import Annotated, cast
 import typer
 
 from deepbinaries import __version__
+from deepbinaries.cli.adopt import adopt
+from deepbinaries.cli.collection import status, verify
+from deepbinaries.cli.compare import compare
 from deepbinaries.cli.dataset import app as dataset_app
 from deepbinaries.cli.demo import demo
 from deepbinaries.cli.download import download
 from deepbinaries.cli.encode import encode
 from deepbinaries.cli.evaluate import evaluate
+from deepbinaries.cli.export import export
+from deepbinaries.cli.index import import_codes, index, watch
 from deepbinaries.cli.output import AsJson, complain, write_json, write_table, write_text
+from deepbinaries.cli.search import search
+from deepbinaries.cli.serve import serve
 from deepbinaries.cli.train import train
 from deepbinaries.errors import Error, UsageError
 from deepbinaries.registry import KINDS
@@ -38,10 +45,20 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 nothing found or a check failed, 2 wrong use, 3 any other error.",
 )
 app.command()(demo)
+app.command()(index)
+app.command()(search)
+app.command()(serve)
+app.command()(status)
+app.command()(watch)
+app.command()(verify)
+app.command("import-codes")(import_codes)
 app.add_typer(dataset_app, name="dataset")
 app.command()(train)
+app.command()(export)
+app.command()(adopt)
 app.command()(encode)
 app.command()(evaluate)
+app.command()(compare)
 app.command()(download)
 
 
@@ -88,9 +105,6 @@ def list_names(
         write_json([{"name": name, "summary": entry.summary, "extra": entry.extra} for name, entry in entries.items()])
     else:
         write_table(["name", "what it is"], [[name, entry.summary] for name, entry in entries.items()])
-    if not entries:
-        complain(f"no {kind.value} are registered in this release")
-        raise typer.Exit(NOTHING)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

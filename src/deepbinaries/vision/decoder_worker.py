@@ -4,6 +4,8 @@ Requests come in by standard input, answers go out by standard output; it ends w
 """
 
 import os
+import resource
+import sys
 from contextlib import suppress
 from io import BufferedIOBase
 
@@ -39,7 +41,9 @@ def _decoded(name: str, file: bytes, at_least: int | None) -> Image.Image | str:
 
 
 def main() -> None:
-    """Serve the process that started this one."""
+    """Serve the process that started this one, with as much memory as it has set."""
+    for limit in sys.argv[1:]:
+        resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
     AvifImagePlugin.DEFAULT_MAX_THREADS = 1  # there are as many of these processes as there are cores
     with suppress(EOFError, BrokenPipeError), os.fdopen(0, "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a decoder may print is no answer

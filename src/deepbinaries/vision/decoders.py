@@ -10,7 +10,8 @@ import os
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import BufferedIOBase
 from queue import SimpleQueue
 from types import TracebackType
@@ -28,12 +29,15 @@ Process = subprocess.Popen[bytes]
 class Decoders:
     """At most `n` processes that decode pictures, each started when it is first needed. Threads may share one of these.
 
+    With `memory`, a process may take so many bytes; with `seconds`, one that needs longer for a call is ended.
+
     >>> with Decoders(1) as decoders:
     ...     decoders.read([("a.jpg", b"not a picture")])
     ['a.jpg is no picture this program can read; save it as JPEG, PNG, WebP or AVIF']
     """
 
-    def __init__(self, n: int):
+    def __init__(self, n: int, *, memory: int | None = None, seconds: float | None = None):
+        self._arguments, self._seconds = [] if memory is None else [str(memory)], seconds
         self._idle: SimpleQueue[Process | None] = SimpleQueue()  # None: one that is still to be started
         for _ in range(n):
             self._idle.put(None)
@@ -53,12 +57,16 @@ class Decoders:
             while len(answers) < len(files):
                 process = process or self._start()
                 some = files[len(answers) :][: 1 if alone else None]
+                late = threading.Event()
                 try:
-                    _ask(process, some, at_least, answers)
+                    with _ended_after(self._seconds, process, late):
+                        _ask(process, some, at_least, answers)
                 except (EOFError, BrokenPipeError):
                     self._end(process)
                     process = None
-                    if alone:
+                    if late.is_set():
+                        answers.append(_too_slow(files[len(answers)][0]))
+                    elif alone:
                         answers.append(_crashed(files[len(answers)][0]))
                     alone = True
         except BaseException:
@@ -90,7 +98,7 @@ class Decoders:
         with self._lock:
             if self._closed:
                 raise UsageError("these decoders are closed", next_step="make new ones")
-            process = _started()
+            process = _started(*self._arguments)
             self._running.add(process)
         try:
             read_answer(_pipe(process.stdout))
@@ -120,7 +128,27 @@ def _ask(process: Process, files: Files, at_least: int | None, answers: list[Pix
         answers += read_answer(_pipe(process.stdout))
 
 
-def _started() -> Process:
+@contextmanager
+def _ended_after(seconds: float | None, process: Process, late: threading.Event) -> Iterator[None]:
+    """End a process that is not done after so many seconds, and note that it was so."""
+    if seconds is None:
+        yield
+        return
+
+    def end() -> None:
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _started(*arguments: str) -> Process:
     """A new process, in a group of its own, so that Ctrl-C reaches only the one that waits for it."""
     environment = {
         **os.environ,
@@ -129,7 +157,7 @@ def _started() -> Process:
         "OPENBLAS_NUM_THREADS": "1",
     }
     # No word of it is a user's; and with -P no file of the current folder is run for being called like a module.
-    command = [sys.executable, "-P", "-m", "deepbinaries.vision.decoder_worker"]
+    command = [sys.executable, "-P", "-m", "deepbinaries.vision.decoder_worker", *arguments]
     pipe = subprocess.PIPE
     try:
         process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, process_group=0)  # noqa: S603
@@ -152,3 +180,7 @@ def _crashed(name: str) -> str:
     return str(
         PictureError(f"{name} cannot be read: its decoder crashed", next_step="save the picture anew, or remove it")
     )
+
+
+def _too_slow(name: str) -> str:
+    return str(PictureError(f"{name} takes too long to decode", next_step="save the picture anew, or remove it"))
