@@ -78,6 +78,8 @@ class CodeSearch:
             )
 
     def _give(self, some: Sequence[_Waiting], found: "asyncio.Future[list[list[NearCodes] | Exception]]") -> None:
+        if found.cancelled():  # the server ends
+            return
         problem = found.exception()
         answers = [problem] * len(some) if problem else found.result()
         for one, answer in zip(some, answers, strict=True):

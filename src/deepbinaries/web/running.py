@@ -54,11 +54,8 @@ def address(settings: Settings) -> str:
     >>> address(Settings()), address(Settings(bind="::1", port=80))
     ('http://127.0.0.1:8765/', 'http://[::1]:80/')
     """
-    return (
-        f"http://[{settings.bind}]:{settings.port}/"
-        if ":" in settings.bind
-        else (f"http://{settings.bind}:{settings.port}/")
-    )
+    host = f"[{settings.bind}]" if ":" in settings.bind else settings.bind
+    return f"http://{host}:{settings.port}/"
 
 
 @contextmanager
