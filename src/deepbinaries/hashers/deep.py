@@ -8,6 +8,7 @@ A method inherits the contract from here and nothing from another method. What i
 
 import dataclasses
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,7 @@ class Inputs:
         return cls(images.width, 0, text_inputs(texts).shape[1])
 
 
-class DeepHasher:
+class DeepHasher(ABC):
     """A deep method; its class says what it is, its instance what it has learnt."""
 
     method: ClassVar[str]  # its name in files
@@ -75,13 +76,13 @@ class DeepHasher:
 
     # What a method brings.
 
+    @abstractmethod
     def build(self, inputs: Inputs) -> Towers:
         """The untrained networks."""
-        raise NotImplementedError
 
+    @abstractmethod
     def objective(self, pairs: Pairs, towers: Towers, device: torch.device) -> Objective:
         """What is wanted of their outputs for these pairs."""
-        raise NotImplementedError
 
     def optimiser(self, towers: Towers, device: torch.device) -> torch.optim.Optimizer:
         """What takes the steps; Adam unless a method has another."""
@@ -95,9 +96,6 @@ class DeepHasher:
     def read(self, texts: Texts) -> Texts:
         """Texts as the text network takes them."""
         return texts
-
-    def finish(self, pairs: Pairs) -> None:
-        """Whatever is learnt once the networks are trained, such as thresholds."""
 
     # What it gets.
 
@@ -139,7 +137,6 @@ class DeepHasher:
             checkpoints=checkpoints,
             log=log,
         )
-        self.finish(pairs)
         towers.helper = None
         return self
 
