@@ -240,13 +240,14 @@ def make_pictures(folder: Path, n: int, n_files: int) -> Dataset:
 
 
 def make_encoder(weights: Path | None, folder: Path, device: torch.device) -> tuple[RegionEncoder, str]:
-    """The default encoder and what its weights are; random ones take as long where the published are not installed."""
+    """The default backbone on `grid`, and what its weights are; random ones take as long where there are no others."""
+    settings = VisionSettings(proposer="grid")
     try:
-        return RegionEncoder(VisionSettings(), backbone_weights=weights, device=str(device)), "published"
+        return RegionEncoder(settings, backbone_weights=weights, device=str(device)), "published"
     except MissingExtraError:
         file = folder / "random.safetensors"
         save_file(EfficientNetLite0().state_dict(), file)
-        return RegionEncoder(VisionSettings(), backbone_weights=file, device=str(device)), "random"
+        return RegionEncoder(settings, backbone_weights=file, device=str(device)), "random"
 
 
 def bare_backbone(side: int, batch: int, device: torch.device) -> Callable[[], None]:

@@ -112,9 +112,8 @@ def command(row: Row, name: str, rule: str) -> str:
     ignored = "".join(f" --ignore-label {label}" for label in RULES[rule])
     own = {"batch": BATCH[name], "seed": row.seed} | row.settings
     settings = "".join(f" --set {key}={value}" for key, value in own.items())
-    proposer = (
-        "" if row.proposer == "grid" else f" --vision proposer={row.proposer} --proposer-path yolox_nano_416.onnx"
-    )
+    file = " --proposer-path yolox_nano_416.onnx" if row.proposer == "yolox" else ""
+    proposer = f" --vision proposer={row.proposer}{file}"
     train = f"deepbinaries train {name} --out model --method {row.method} --bits {row.bits}{settings}{ignored}"
     judge = f"deepbinaries evaluate model {name}{ignored} --gallery database --gallery clean"
     return f"{train} --read {read} --words {words}{proposer} && {judge}"

@@ -11,6 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The only reasons for which a test may be skipped; any other skip fails the run.
 ALLOWED_SKIPS = (
+    "torch finds no GPU here",
     "DEEPBINARIES_DATA is not set",
     "the detector's weights are not there",
     "this processor has no vector popcount",
@@ -19,6 +20,7 @@ ALLOWED_SKIPS = (
     "there is no C compiler, or this is not Linux",
     "no PostgreSQL server can be started here",
     "there is no Chromium here",
+    "there is no systemd here",
 )
 
 

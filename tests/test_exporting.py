@@ -20,6 +20,7 @@ from deepbinaries.language import Vocabulary
 from deepbinaries.model import Model, make_encoder
 from deepbinaries.search import LazyModel
 from deepbinaries.vision.encoder import VisionSettings
+from tiny_rpn import head_file, tensors
 
 BITS = 16
 SENTENCES = ["a dog", "a red car beside a tree", "two boats on the sea"]
@@ -138,6 +139,17 @@ def test_crops_agree_as_well(model, pictures, tmp_path):
     of_crops = Model(encoder, model.vocabulary, model.hasher, method="tvdb-lstm")
     made = exporting.without_torch(of_crops, tmp_path)
     assert_allclose(made.encoder.encode([made.read(pictures[0])]), encoder.encode([made.read(pictures[0])]), atol=0.02)
+
+
+def test_a_head_on_maps_reads_the_exported_backbone_as_it_read_the_trained_one(model, pictures, tmp_path):
+    head = tmp_path / "head.safetensors"
+    head.write_bytes(head_file(tensors(width=1280), backbone_sha256=model.encoder.card.sha256))
+    encoder = make_encoder(VisionSettings(side=64, keep=4, proposer="rpn"), device="cpu", proposer_path=head)
+    on_maps = Model(encoder, model.vocabulary, model.hasher, method="tvdb-lstm")
+    made = exporting.without_torch(on_maps, tmp_path, proposer_path=head)
+    regions, wanted = (one.regions(made.read(pictures[0])) for one in (made.encoder, encoder))
+    assert regions.proposer == "rpn"
+    assert_allclose(regions.boxes, wanted.boxes, atol=0.02)
 
 
 def test_a_shallow_method_keeps_its_own_files(prepared, pictures, tmp_path):

@@ -154,7 +154,8 @@ def _write_backbone(backbone: Backbone, path: Path, *, mode: str, precision: str
     content = backbone.to_onnx(
         maps=with_maps, side=backbone.crop_side, precision="fp32" if precision == "fp32" else "fp16"
     )
-    write_encoder(content, Preparation(backbone.crop_side, "NHWC", None, None, backbone.card.licence), path)
+    card = backbone.card
+    write_encoder(content, Preparation(backbone.crop_side, "NHWC", None, None, card.licence, card.sha256), path)
     if with_maps and mode == "crop":
         _check_vectors(backbone, OnnxEncoder(path))
 

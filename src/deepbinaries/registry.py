@@ -186,6 +186,10 @@ PROPOSERS = Registry(
     "proposer",
     {
         "grid": Entry("deepbinaries.vision.proposers.grid:Grid", "fixed windows scored by feature energy, no file"),
+        "rpn": Entry(
+            "deepbinaries.vision.proposers.rpn:load",
+            "our own, read off the backbone's map; for EfficientNet-Lite0 no file, for others a safetensors file",
+        ),
         "yolox": Entry("deepbinaries.vision.proposers.yolox:Yolox", "a YOLOX detector's objectness, an ONNX file"),
         "faster-rcnn": Entry(
             "deepbinaries.vision.proposers.faster_rcnn:FasterRCNN",

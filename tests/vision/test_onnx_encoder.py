@@ -70,6 +70,11 @@ def test_it_says_what_it_is(encoder):
     assert backbone.card.sha256 == hashlib.sha256(mean_colours()).hexdigest()
 
 
+def test_it_tells_what_it_was_made_of_where_that_is_stated(encoder):
+    assert encoder(mean_colours(), made_of="f" * 64).card.made_of == "f" * 64
+    assert encoder(mean_colours()).card.made_of == ""
+
+
 def test_an_encoder_without_a_stated_preparation_is_refused(tmp_path):
     (tmp_path / "mine.onnx").write_bytes(mean_colours())
     with pytest.raises(DataError, match="mine.onnx.json does not exist, and without it nobody knows"):
@@ -92,6 +97,7 @@ def test_every_part_of_the_preparation_must_be_stated(tmp_path, name):
         ({"side": True}, "side is True"),
         ({"layout": "CHW"}, "layout is 'CHW'"),
         ({"licence": ""}, "licence is no text"),
+        ({"made_of": 7}, "made_of is no text"),
         ({"mean": [0, 0]}, r"mean is \[0, 0\]"),
         ({"mean": "grey"}, "mean is 'grey'"),
         ({"mean": [123.7, 116.3, 103.5]}, "for pixels from 0 to 1: divide by 255"),

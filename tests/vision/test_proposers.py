@@ -22,11 +22,6 @@ def test_a_misspelt_proposer_is_answered_with_the_nearest():
         make_proposer("yolo")
 
 
-def test_the_name_rpn_is_kept():
-    with pytest.raises(UsageError, match="'rpn' is a name kept .* use grid"):
-        make_proposer("rpn")
-
-
 @pytest.mark.parametrize("name", ["yolox", "faster-rcnn", "file"])
 def test_a_proposer_that_works_by_a_file_asks_for_it(name):
     with pytest.raises(UsageError, match=f"{name}.* was given no file"):

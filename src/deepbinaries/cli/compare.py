@@ -206,7 +206,7 @@ def _inputs(
     return {
         "source": source,
         "inputs": {"read": read.value, "words": words, "texts": view.value},
-        "proposer": looked.proposer if looked.keep else "none",
+        "proposer": encoder.settings.proposer if looked.keep else "none",
         "digests": {"vision": seen},
     }
 

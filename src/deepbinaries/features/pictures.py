@@ -40,7 +40,8 @@ def prepare_images(
 
     What an earlier run has done is checked and kept. A picture that cannot be read does not stop a run:
     its features are zeros, and `failures` of the store says why. So many `workers` decode ahead: threads, or, when
-    there are several and the encoder runs on a GPU, processes; as many as there are cores unless given, at most 16.
+    there are several and the encoder runs on a GPU, processes. Unless given, as many as there are cores, or three for
+    every four of them where a GPU is; at most 16.
     """
     if batch < 1 or shard_items < 1 or (workers is not None and workers < 1):
         raise UsageError(
@@ -71,8 +72,9 @@ def _decoded(
 ) -> Generator[Decoded, None, None]:
     """The pictures of these rows, decoded in the way that is fastest for this encoder on this machine."""
     cores = os.cpu_count() or 1
-    workers = workers or min(MOST_WORKERS, cores)
-    in_processes = batches_at_once(encoder) > 1 and workers > 1 and cores >= LEAST_CORES
+    in_processes = batches_at_once(encoder) > 1 and workers != 1 and cores >= LEAST_CORES
+    # The process that feeds a GPU needs cores of its own, or it comes late to it.
+    workers = workers or min(MOST_WORKERS, cores * 3 // 4 if in_processes else cores)
     decode = decode_in_processes if in_processes else decode_in_threads
     return decode(dataset, rows, at_least=pixels_needed(encoder), workers=workers, ready=ready)
 

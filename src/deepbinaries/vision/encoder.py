@@ -8,7 +8,7 @@ the same one.
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ from PIL import Image
 from deepbinaries.errors import UsageError
 from deepbinaries.vision.backbones import Backbone, WeightsCard, make_backbone
 from deepbinaries.vision.pixels import Picture, as_image, check_rgb, size_of
-from deepbinaries.vision.proposers import make_proposer
-from deepbinaries.vision.regions import WHOLE_PICTURE, Regions, choose_regions, positions
+from deepbinaries.vision.proposers import AUTO, make_proposer
+from deepbinaries.vision.regions import WHOLE_PICTURE, Proposals, Regions, choose_regions, positions
 from deepbinaries.vision.roi_align import roi_features
 from deepbinaries.vision.stretching import stretched
+from deepbinaries.vision.transfers import fetched, sent
 
 FORMAT = 1  # of the features; it rises when the same pictures and settings give others
 MODES = ("roi", "crop")
@@ -38,7 +39,7 @@ class VisionSettings:
 
     backbone: str = "efficientnet-lite0"
     mode: str = "roi"  # or "crop", the paper's
-    proposer: str = "grid"
+    proposer: str = "grid"  # "auto" is rpn where a head for the backbone is at hand, else grid
     keep: int = 20  # K, regions beside the whole picture; 0: it alone
     side: int = 448  # pixels; pictures are stretched to a square of it for the map
     l2_normalise: bool = False  # features of a region to length 1; the paper leaves them as they are
@@ -65,9 +66,12 @@ class RegionEncoder:
         proposer_path: str | Path | None = None,
         device: str = "cpu",
     ):
-        self.settings = settings
         self._backbone = make_backbone(settings.backbone, weights=backbone_weights, device=device)
-        self._proposer = make_proposer(settings.proposer, proposer_path)
+        if settings.proposer == AUTO and not settings.keep:
+            settings = replace(settings, proposer="grid")  # nobody asks it
+        self._proposer = make_proposer(settings.proposer, proposer_path, self._backbone)
+        # What is kept and compared says which proposer it was, not that it was chosen by itself.
+        self.settings = replace(settings, proposer=self._proposer.name) if settings.proposer == AUTO else settings
         if settings.mode == "roi" and not self._backbone.stride:
             raise UsageError(f"{self._backbone.name} has no maps, only vectors", next_step="use mode=crop")
 
@@ -130,34 +134,44 @@ class RegionEncoder:
 
     def regions(self, picture: Picture, id: str = "") -> Regions:  # noqa: A002
         """Where a picture is looked at."""
-        energy = None
-        if self._backbone.stride:
-            with ThreadPoolExecutor(1) as threads:
-                energy = _energy(self._maps([picture], threads))[0]
-        return self._choose(picture, energy, id)
+        with ThreadPoolExecutor(1) as threads:
+            maps = self._maps([picture], threads) if self._backbone.stride else None
+            return self._choose([picture], [id], maps, threads)[0]
 
     def _look(
         self, pictures: Sequence[Picture], ids: Sequence[str], threads: ThreadPoolExecutor
     ) -> tuple[NDArray[np.float32], NDArray[np.floating]]:
         """Boxes of some pictures, (n, keep + 1, 4), and their features, (n, keep + 1, width)."""
         maps = self._maps(pictures, threads) if self._backbone.stride else None
-        energies = None if maps is None else _energy(maps)
         proposer: Any = self._proposer
         if not self.settings.keep:
             boxes = np.tile(WHOLE_PICTURE, (len(pictures), 1, 1))
         elif hasattr(proposer, "choose_all"):
+            energies = None if maps is None else energy_of(maps)
             boxes = proposer.choose_all(energies, [size_of(picture) for picture in pictures], self.settings.keep)
         else:
-            of_each = [None] * len(pictures) if energies is None else energies
-            chosen = threads.map(self._choose, pictures, of_each, ids or [""] * len(pictures))
+            chosen = self._choose(pictures, ids or [""] * len(pictures), maps, threads)
             boxes = np.stack([regions.boxes for regions in chosen])
         if self.settings.mode == "crop":
             return boxes, self._of_crops(pictures, boxes, threads)
         return boxes, _of_maps(maps, boxes)
 
-    def _choose(self, picture: Picture, energy: NDArray[np.float32] | None, id: str) -> Regions:  # noqa: A002
-        proposals = self._proposer.propose(as_image(picture), energy, id=id)
-        return choose_regions(proposals, size_of(picture), keep=self.settings.keep, proposer=self._proposer.name)
+    def _choose(
+        self, pictures: Sequence[Picture], ids: Sequence[str], maps: Any, threads: ThreadPoolExecutor
+    ) -> list[Regions]:
+        """The regions of each picture, proposed on its map by a proposer that reads maps, else in the picture."""
+        proposer: Any = self._proposer
+
+        def choose(proposals: Proposals, picture: Picture) -> Regions:
+            return choose_regions(proposals, size_of(picture), keep=self.settings.keep, proposer=proposer.name)
+
+        def look(picture: Picture, energy: NDArray[np.float32] | None, id: str) -> Regions:  # noqa: A002
+            return choose(proposer.propose(as_image(picture), energy, id=id), picture)
+
+        if hasattr(proposer, "propose_on"):
+            return list(map(choose, proposer.propose_on(maps), pictures))
+        energies = [None] * len(pictures) if maps is None else energy_of(maps)
+        return list(threads.map(look, pictures, energies, ids))
 
     def _maps(self, pictures: Sequence[Picture], threads: ThreadPoolExecutor) -> Any:
         """Maps as an array, or as a tensor from a backbone that can leave them where they are."""
@@ -194,11 +208,11 @@ def crop(picture: Image.Image, box: NDArray[np.floating], side: int) -> NDArray[
     return stretched(region, side)
 
 
-def _energy(maps: Any) -> NDArray[np.float32]:
+def energy_of(maps: Any) -> NDArray[np.float32]:
     """How strongly each cell of maps (n, d, h, w) answers, (n, h, w): the mean square of its features."""
     if isinstance(maps, np.ndarray):
         return np.asarray(np.square(maps).mean(axis=1))
-    energy: NDArray[np.float32] = maps.float().square().mean(1).cpu().numpy()
+    energy: NDArray[np.float32] = fetched(maps.float().square().mean(1))
     return energy
 
 
@@ -208,11 +222,6 @@ def _of_maps(maps: Any, boxes: NDArray[np.float32]) -> NDArray[np.floating]:
         features = roi_features(maps, boxes)
         features[:, -1] = maps.mean(axis=(2, 3))
         return features
-    import torch
-
-    pooled = roi_features(maps, torch.from_numpy(boxes))
+    pooled = roi_features(maps, sent(boxes, maps.device))
     pooled[:, -1] = maps.mean((2, 3))
-    # In the precision of the maps, which is half on a GPU; from there by pinned memory, which is faster.
-    fetched = torch.empty(pooled.shape, dtype=pooled.dtype, pin_memory=pooled.is_cuda).copy_(pooled)
-    found: NDArray[np.floating] = fetched.numpy()
-    return found
+    return fetched(pooled)  # in the precision of the maps, which is half on a GPU

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from deepbinaries.vision.pixels import Picture, as_image, as_pixels, size_of
+from deepbinaries.vision.transfers import sent
 
 if TYPE_CHECKING:
     import torch
@@ -45,8 +46,7 @@ def stretched_on(device: "torch.device", pictures: Sequence[Picture], side: int)
             some = places[start : start + most]
             squares.append(_stretched_at_once(device, [pictures[place] for place in some], (width, height), side))
             order += some
-    back = torch.from_numpy(np.argsort(order)).to(device)
-    return torch.cat(squares)[back].permute(0, 3, 1, 2)  # its channels lie last in memory
+    return torch.cat(squares)[sent(np.argsort(order), device)].permute(0, 3, 1, 2)  # its channels lie last in memory
 
 
 def _alike(pictures: Sequence[Picture]) -> dict[tuple[int, int], list[int]]:
@@ -65,7 +65,7 @@ def _stretched_at_once(
     import torch
 
     n, (width, height) = len(pictures), size
-    # Pinned memory travels to a GPU ten times as fast, and while it computes.
+    # Pinned at once, so that it need not be copied into memory that is.
     filled = torch.empty(n, height, width, 3, dtype=torch.uint8, pin_memory=device.type == "cuda")
     across, down = [], []
     for place, picture in zip(filled.numpy(), pictures, strict=True):

@@ -25,6 +25,7 @@ class WeightsCard:
     licence: str
     source: str
     preprocessing: str  # in words; the backbone does it, never its caller
+    made_of: str = ""  # of an exported network: SHA-256 of the weights it was before
 
 
 class Backbone(Protocol):

@@ -38,8 +38,12 @@ STAGES = (
 
 def load(*, weights: str | Path | None = None, device: str = "cpu") -> TorchBackbone:
     """The backbone with the published weights, or with those of `weights`: a safetensors file, or the published one."""
+    return with_weights(find_weights(weights), device=device)
+
+
+def with_weights(found: Weights, *, device: str = "cpu") -> TorchBackbone:
+    """The backbone with weights that are at hand."""
     network = EfficientNetLite0()
-    found = find_weights(weights)
     load_into(network, found, leave_out="_fc.")
     fold(network)
     published = found.sha256 == SHA256

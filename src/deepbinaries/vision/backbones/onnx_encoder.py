@@ -38,6 +38,7 @@ class Preparation:
     mean: tuple[float, ...] | None  # from 0 to 1; None: the encoder takes bytes
     std: tuple[float, ...] | None
     licence: str
+    made_of: str = ""  # SHA-256 of the weights that the encoder was exported from, where that is known
 
     def __str__(self) -> str:
         return "RGB bytes" if self.mean is None else f"RGB, (x / 255 - mean) / std, mean {self.mean}, std {self.std}"
@@ -64,7 +65,11 @@ class OnnxEncoder:
         self.name = f"onnx:{path.name}"
         self.crop_side = preparation.side
         self.card = WeightsCard(
-            hashlib.sha256(content).hexdigest(), preparation.licence, path.name, preprocessing=str(preparation)
+            hashlib.sha256(content).hexdigest(),
+            preparation.licence,
+            path.name,
+            preprocessing=str(preparation),
+            made_of=preparation.made_of,
         )
         # One black picture says more than the shapes in the file, which may leave sides and widths open.
         output = self._run(np.zeros((1, self.crop_side, self.crop_side, CHANNELS), dtype=np.uint8))
@@ -150,7 +155,9 @@ def read_preparation(path: Path) -> Preparation:
         raise DataError(f"{beside}: only one of mean and std is null", next_step="state both, or null for both")
     if std is not None and min(std) <= 0:
         raise DataError(f"{beside}: std is {std}", next_step="give three numbers above 0")
-    return Preparation(side, stated["layout"], mean, std, stated["licence"])
+    if not isinstance(stated.get("made_of", ""), str):
+        raise DataError(f"{beside}: made_of is no text", next_step="state the SHA-256 of the weights, or leave it out")
+    return Preparation(side, stated["layout"], mean, std, stated["licence"], stated.get("made_of", ""))
 
 
 def _three(value: Any, name: str, beside: Path) -> tuple[float, ...] | None:

@@ -1,7 +1,6 @@
 """A torch network behind the contract of a backbone: arrays go in, arrays come out, nothing is learned."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 from deepbinaries.errors import UsageError
 from deepbinaries.onnx_tracing import traced
 from deepbinaries.vision.backbones import WeightsCard
+from deepbinaries.vision.backbones.on_gpu import OnGpu
 from deepbinaries.vision.pixels import Picture
 from deepbinaries.vision.stretching import stretched_on
 
@@ -40,11 +40,9 @@ class TorchBackbone:
         self.crop_side = crop_side
         self.card = card
         self._device = find_device(device)
-        # Twice as fast on a CPU as torch's usual order of the axes. Stubs know only the shorter call.
-        self._network = network.eval().to(self._device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._network = network.eval()
         self._to_maps = to_maps
-        # A GPU's library finds out anew in every thread how each convolution is done best, which takes seconds.
-        self._thread = ThreadPoolExecutor(1)
+        self._settle()
 
     def maps(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Feature maps of pictures (n, h, w, 3): (n, width, h / stride, w / stride)."""
@@ -67,11 +65,13 @@ class TorchBackbone:
     def _maps(self, pixels: Tensor) -> Tensor:
         if self._to_maps is None:
             raise UsageError(f"{self.name} has no maps, only vectors", next_step="use mode=crop")
-        return self._run(self._to_maps, pixels, half=True)
+        return self._maps_on_gpu(pixels) if self._maps_on_gpu else one_by_one(self._to_maps, pixels)
 
     def vectors(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """One feature vector a picture of (n, s, s, 3): (n, width)."""
-        return self._run(self._network, self._moved(pixels), half=False).float().cpu().numpy()
+        moved = self._moved(pixels)
+        vectors = self._vectors_on_gpu(moved) if self._vectors_on_gpu else one_by_one(self._network, moved)
+        return vectors.float().cpu().numpy()
 
     def to_onnx(self, *, maps: bool, side: int, precision: str) -> bytes:
         """An ONNX file that takes bytes (n, h, w, 3) and gives maps or, where they are not wanted, vectors.
@@ -84,21 +84,21 @@ class TorchBackbone:
         example = torch.zeros(1, side, side, 3, dtype=torch.uint8)
         open_axes = {0: "n", 1: "height", 2: "width"} if maps else {0: "n"}
         # In the usual order of the axes: what is faster for torch would only add turns to the file.
-        self._network.cpu().to(memory_format=torch.contiguous_format)
+        self._network.cpu().to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
         try:
             return traced(_FromBytes(self._network, network), example, open_axes=open_axes, precision=precision)
         finally:
-            self._network.to(self._device).to(memory_format=torch.channels_last)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Put the network where it runs."""
+        # Twice as fast on a CPU as torch's usual order of the axes. Stubs know only the shorter call.
+        self._network.to(self._device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._maps_on_gpu = OnGpu(self._to_maps, half=True) if self._to_maps and self.on_gpu else None
+        self._vectors_on_gpu = OnGpu(self._network, half=False) if self.on_gpu else None
 
     def _moved(self, pixels: NDArray[np.uint8]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(pixels)).to(self._device).permute(0, 3, 1, 2)
-
-    def _run(self, network: Callable[[Tensor], Tensor], pixels: Tensor, *, half: bool) -> Tensor:
-        if self.on_gpu:
-            return self._thread.submit(_on_gpu, network, pixels, half=half).result()
-        # One by one on a CPU: batches outgrow its caches, and so a picture's features never depend on its neighbours.
-        with torch.inference_mode():
-            return torch.cat([network(pixels[place : place + 1]) for place in range(max(len(pixels), 1))])
 
 
 class _FromBytes(nn.Module):
@@ -114,12 +114,9 @@ class _FromBytes(nn.Module):
 
 
 @torch.inference_mode()
-def _on_gpu(network: Callable[[Tensor], Tensor], pixels: Tensor, *, half: bool) -> Tensor:
-    """The network's answers, filled up to a power of two: it is slow at each number of pictures it has never seen."""
-    missing = (1 << max(len(pixels) - 1, 0).bit_length()) - len(pixels)
-    filled = torch.cat([pixels, pixels.new_zeros(missing, *pixels.shape[1:])]) if missing > 0 else pixels
-    with torch.autocast("cuda", dtype=torch.float16, enabled=half):
-        return network(filled)[: len(pixels)]
+def one_by_one(network: Callable[[Tensor], Tensor], pixels: Tensor) -> Tensor:
+    """A CPU's way: batches outgrow its caches, and so a picture's features never depend on its neighbours."""
+    return torch.cat([network(pixels[place : place + 1]) for place in range(max(len(pixels), 1))])
 
 
 def find_device(name: str) -> torch.device:

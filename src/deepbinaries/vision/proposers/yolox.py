@@ -47,9 +47,14 @@ class Yolox:
         energy: NDArray[np.floating] | None = None,  # noqa: ARG002
         id: str = "",  # noqa: A002, ARG002
     ) -> Proposals:
+        answer, scaled_size = self.answer(picture)
+        return decode(answer, self._cells, scaled_size)
+
+    def answer(self, picture: Image.Image) -> tuple[NDArray[np.float32], tuple[int, int]]:
+        """All that the network says, (cells, 5 + classes), and the picture's width and height in its square."""
         image, scaled_size = letterbox(picture, self._side)
         (answer,) = self._session.run(None, {self._input: image})[:1]
-        return decode(answer[0], self._cells, scaled_size)
+        return answer[0], scaled_size
 
 
 def letterbox(picture: Image.Image, side: int) -> tuple[NDArray[np.float32], tuple[int, int]]:
