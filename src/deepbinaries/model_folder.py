@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,9 +15,10 @@ FORMAT = "deepbinaries-model"
 VERSION = 1
 CONFIG, VOCABULARY, CARD, LOG = "config.json", "vocabulary.json", "MODEL_CARD.md", "training.jsonl"
 TUNING = "tuning.json"
+DESCRIPTION = "README.md"  # of a model that comes with the package: what was measured of it, and what it is bad at
 BACKBONE = "backbone.onnx"  # of an exported model
 EXPORTED = {BACKBONE, f"{BACKBONE}.json", "image.onnx", "text.onnx"}
-OURS = {CONFIG, VOCABULARY, CARD, LOG, TUNING, "hasher.json", "hasher.safetensors"} | EXPORTED
+OURS = {CONFIG, VOCABULARY, CARD, LOG, TUNING, DESCRIPTION, "hasher.json", "hasher.safetensors"} | EXPORTED
 
 
 def write_folder(folder: Path, facts: Mapping[str, Any], write_files: Callable[[Path], None]) -> None:
@@ -34,13 +36,29 @@ def write_folder(folder: Path, facts: Mapping[str, Any], write_files: Callable[[
             digests = {path.name: _file_digest(path) for path in sorted(new.iterdir()) if path.name != LOG}
             config = {"format": FORMAT, "version": VERSION, **facts, "files": digests}
             write_json(config | {"sha256": config_digest(config)}, new / CONFIG, indent=1)
-            if folder.exists():
-                folder.rename(Path(part) / "old")
-            new.rename(folder)
+            _put_in_place(new, folder, old=Path(f"{part}.old"))
     except OSError as error:
         raise Error(
             f"{folder} cannot be written ({error.strerror})", next_step="check its permissions and the free space"
         ) from error
+
+
+def _put_in_place(new: Path, folder: Path, *, old: Path) -> None:
+    """Give a folder its name. The one that had it is at `old` meanwhile, and is put back if that fails."""
+    try:
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    except BaseException:
+        if old.exists() and not folder.exists():
+            try:
+                old.rename(folder)
+            except OSError as error:
+                raise Error(
+                    f"{folder} cannot be written; the model it held is {old} now", next_step="rename it"
+                ) from error
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def check_free(folder: Path) -> None:
@@ -79,6 +97,25 @@ def read_folder(folder: Path) -> dict[str, Any]:
         if _file_digest(folder / name) != sha256:
             raise damaged(folder / name, "its digest is another one")
     return config
+
+
+def with_bits(config: Mapping[str, Any], bits: int | None) -> dict[str, Any]:
+    """The facts about a model whose codes are cut to their first bits; None leaves them whole.
+
+    Only lengths that it was trained for are given: the first bits of other codes mean little by themselves.
+
+    >>> with_bits({"bits": 128, "exported": {"nested": [32, 64]}}, 64)
+    {'bits': 64, 'exported': {'nested': [32]}}
+    """
+    whole, exported = config.get("bits"), config.get("exported") or {}
+    if bits is None or bits == whole:
+        return dict(config)
+    nested = exported.get("nested") if isinstance(exported, dict) else None
+    shorter = [length for length in nested if type(length) is int] if isinstance(nested, list) else []
+    if bits not in shorter:
+        lengths = " or ".join(map(str, [*sorted(shorter), whole]))
+        raise UsageError(f"this model has no codes of {bits} bits", next_step=f"it has {lengths}")
+    return {**config, "bits": bits, "exported": {**exported, "nested": [n for n in shorter if n < bits]}}
 
 
 def model_card(facts: Mapping[str, Any]) -> str:

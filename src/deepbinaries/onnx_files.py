@@ -1,5 +1,6 @@
 """Networks in ONNX files, run by onnxruntime and opened from bytes that are proven already."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ def open_network(content: bytes, path: Path, *, device: str = "cpu", threads: in
     options.intra_op_num_threads = threads
     # Threads that wait by spinning take the cores from the workers that decode pictures.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Weights in another file are not proven; onnxruntime would look for it in whatever folder is the current one.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.devnull)
     options.log_severity_level = 4  # what goes wrong is raised; nothing more is printed
     provider = "CPUExecutionProvider" if device == "cpu" else "CUDAExecutionProvider"
     if provider not in onnxruntime.get_available_providers():
@@ -26,6 +29,11 @@ def open_network(content: bytes, path: Path, *, device: str = "cpu", threads: in
     try:
         return onnxruntime.InferenceSession(content, options, providers=[provider])
     except Exception as error:  # onnxruntime's errors have no family of their own
+        if "external data" in str(error).lower():
+            raise DataError(
+                f"{path} has its weights in another file",
+                next_step="put the weights into one file: save the network without external data",
+            ) from error
         raise DataError(f"{path} is no ONNX file ({first_line(error)})", next_step="export or copy it again") from error
 
 

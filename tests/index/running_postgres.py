@@ -25,7 +25,8 @@ class CannotStartError(Exception):
 class RunningPostgres:
     """A server that listens on a socket in its folder, and on nothing else."""
 
-    def __init__(self):
+    def __init__(self, **settings: str):
+        self.settings = {"listen_addresses": "", "shared_buffers": "16MB", "restart_after_crash": "on", **settings}
         # Its name is short, since that of a socket has to be. A start after a kill syncs everything, so memory is best.
         in_memory = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 2**29
         self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir=MEMORY if in_memory else None))
@@ -53,8 +54,7 @@ class RunningPostgres:
 
     def start(self) -> None:
         command = [self.programs / "postgres", "-D", self.folder / "data", "-k", self.folder]
-        settings = {"listen_addresses": "", "shared_buffers": "16MB", "restart_after_crash": "on"}
-        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        options = [part for name, value in self.settings.items() for part in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen([*command, *options], stdout=log, stderr=log, **self._surroundings())
         deadline = time.monotonic() + PATIENCE

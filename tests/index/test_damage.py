@@ -2,12 +2,14 @@
 
 import random
 import shutil
+from unittest.mock import Mock
 
 import pytest
 import workload
 
 from deepbinaries.errors import CorruptIndexError, DataError, Error
-from deepbinaries.index import EmbeddedIndex, catalogue, embedded, rebuild, segments, verify
+from deepbinaries.index import EmbeddedIndex, catalogue, embedded, rebuild, rebuilding, segments, verify
+from deepbinaries.index.receipts import receipt_path
 
 UNIMPORTANT = ("lock", "catalogue.db-shm")  # made anew by whoever opens the index
 ITEMS = {"b": 1, "a": 1, "c": 2, "e": 9, "last": 7}
@@ -181,6 +183,31 @@ def test_commits_that_the_log_has_lost_are_rebuilt_from_the_receipt(crashed):
     assert rebuild(crashed).items == 5
     with EmbeddedIndex(crashed) as index:
         assert workload.items_of(index) == {"b": 1, "a": 1, "c": 2, "last": 7, "new": 4}
+
+
+def test_rebuilding_that_is_cut_short_is_taken_up_though_there_was_no_receipt(folder, monkeypatch):
+    for receipt in folder.glob("committed-*.json"):
+        receipt.unlink()
+    (folder / "segments/00000001.codes").write_bytes(b"")
+    with monkeypatch.context() as patched:
+        patched.setattr(rebuilding, "create", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            rebuild(folder, drop_damaged=True)
+    rebuilt = rebuild(folder, drop_damaged=True)
+    assert (rebuilt.items, rebuilt.lost) == (3, 2)
+    with EmbeddedIndex(folder) as index:
+        assert workload.items_of(index) == {"c": 2, "e": 9, "last": 7}
+
+
+@pytest.mark.parametrize("version", [9, 999_999_999_999])
+def test_a_newer_receipt_that_cannot_be_read_is_overcome_by_rebuilding(folder, version):
+    receipt_path(folder, version).write_text("nonsense")
+    assert answers(folder) is None
+    rebuild(folder)
+    with EmbeddedIndex(folder, writable=True) as index:
+        assert (workload.items_of(index), index.version) == (ITEMS, version + 1)
+        workload.take(index, "add", {"new": 4})
+    assert list(folder.glob("committed-*")) == [receipt_path(folder, version + 2)]
 
 
 def test_a_damaged_segment_is_left_out_only_when_that_is_asked_for(folder):

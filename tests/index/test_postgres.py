@@ -5,7 +5,9 @@ import itertools
 import os
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import psycopg
@@ -193,6 +195,24 @@ def test_changes_of_two_writers_take_turns(postgres, index):
         index.add(["g"], CODES[0])
         assert len(index) == len(other) == 7
         assert index.verify().sound
+
+
+@pytest.mark.parametrize("isolation", ["repeatable\\ read", "serializable"])
+def test_changes_take_turns_whatever_isolation_is_the_default(postgres, name, isolation):
+    address = postgres.uri(options=quote(f"-c default_transaction_isolation={isolation}"))
+    start = threading.Barrier(3)
+
+    def change(number):
+        start.wait()
+        with PostgresIndex(address, bits=4, writable=True, name=name) as index:
+            for turn in range(10):
+                index.replace([f"{number}-{turn}"], CODES[0])
+
+    with ThreadPoolExecutor() as pool:
+        for changes in [pool.submit(change, number) for number in range(3)]:
+            changes.result()
+    with PostgresIndex(address, name=name) as index:
+        assert (len(index), index.verify().problems) == (30, ())
 
 
 def test_a_change_that_takes_too_long_keeps_others_busy(postgres, index):

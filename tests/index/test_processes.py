@@ -1,6 +1,7 @@
 """One writes, many read, some are killed: every answer comes from one version, and nothing acknowledged is lost."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -51,6 +52,39 @@ def test_a_reader_follows_the_writer(tmp_path):
             workload.take(writer, kind, items)
             assert workload.items_of(reader) == workload.items_of(writer)
             assert reader.version == writer.version
+
+
+def test_a_reader_notices_an_index_that_was_removed_and_made_anew(tmp_path):
+    def make(items):
+        with EmbeddedIndex(tmp_path / "index", bits=workload.BITS, writable=True) as index:
+            workload.take(index, "add", items)
+
+    make({"old": 1})
+    with EmbeddedIndex(tmp_path / "index") as reader:
+        assert workload.items_of(reader) == {"old": 1}
+        shutil.rmtree(tmp_path / "index")
+        make({"new": 2})
+        assert workload.items_of(reader) == {"new": 2}
+
+
+def test_a_reader_notices_an_index_that_was_made_anew_while_it_looked(tmp_path, monkeypatch):
+    with EmbeddedIndex(tmp_path / "index", bits=workload.BITS, writable=True) as index:
+        for number in range(5):
+            workload.take(index, "replace", {"old": number})
+    with EmbeddedIndex(tmp_path / "another", bits=workload.BITS, writable=True) as index:
+        workload.take(index, "add", {"new": 2})
+
+    read = EmbeddedIndex._read
+
+    def read_after_it_was_replaced(self):
+        monkeypatch.undo()
+        (tmp_path / "index").rename(tmp_path / "removed")
+        (tmp_path / "another").rename(tmp_path / "index")
+        return read(self)
+
+    monkeypatch.setattr(EmbeddedIndex, "_read", read_after_it_was_replaced)
+    with EmbeddedIndex(tmp_path / "index") as reader:
+        assert workload.items_of(reader) == {"new": 2}
 
 
 def test_an_answer_that_was_begun_outlives_the_files_it_comes_from(tmp_path):

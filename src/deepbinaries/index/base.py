@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self, overload, runtime_checkable
 
 from deepbinaries.codes import Codes
+from deepbinaries.errors import Error
+
+
+class ServerLostError(Error):
+    """A server that cannot be reached, or that went away in the middle of a call."""
 
 
 class Hit(NamedTuple):

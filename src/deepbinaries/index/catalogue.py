@@ -10,17 +10,16 @@ between two of these moves, which SQLite has before 3.51.3, cannot happen.
 import base64
 import hashlib
 import json
-import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, TypeVar
 
 from deepbinaries.codes import MAX_BITS
-from deepbinaries.errors import CorruptIndexError, DataError, Error
+from deepbinaries.errors import DataError
+from deepbinaries.index.connecting import Reader, connect
 from deepbinaries.index.durable import corrupt, from_sqlite
 from deepbinaries.index.segments import Record
 
@@ -28,13 +27,14 @@ FILE = "catalogue.db"
 FORMAT = 1
 DURABILITY = "FULL"  # of every commit: its part of the log is on the disk before it returns
 
-_WAIT = 10.0  # seconds for which a reader waits while another process brings the log in order
 _SCHEMA = (
     "CREATE TABLE header (one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, bits INTEGER NOT NULL,"
     " version INTEGER NOT NULL, next_number INTEGER NOT NULL, digest TEXT NOT NULL)",
     "CREATE TABLE segments (number INTEGER PRIMARY KEY, rows INTEGER NOT NULL, id_bytes INTEGER NOT NULL,"
     " sha256 TEXT NOT NULL, hidden BLOB NOT NULL)",
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,14 @@ class Catalogue:
 
     def __init__(self, folder: Path, *, writable: bool):
         self._folder = folder
-        self._connection = _connect_to_write(folder) if writable else _connect_to_read(folder)
+        self._writer = _connect_to_write(folder) if writable else None
+        self._reader = None if writable else Reader(folder / FILE)
 
     def read(self) -> State | None:
         """The newest state; None where there is no index yet."""
+        return self._patiently(self._read)
+
+    def _read(self) -> State | None:
         with self._own_errors(), self._transaction("BEGIN"):
             known = self._connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'header'").fetchone()
             if known == (0,):
@@ -120,11 +124,24 @@ class Catalogue:
 
     def integrity(self) -> str:
         """What SQLite's own check says: "ok", or what is wrong."""
+        return self._patiently(self._integrity)
+
+    def _integrity(self) -> str:
         with self._own_errors():
             return "; ".join(row[0] for row in self._connection.execute("PRAGMA integrity_check(10)"))
 
     def close(self) -> None:
         self._connection.close()
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        connection = self._reader.connection if self._reader else self._writer
+        assert connection is not None  # noqa: S101 - one of both is always there
+        return connection
+
+    def _patiently(self, look: Callable[[], T]) -> T:
+        """What a look gives; a reader looks again where a writer was in its way."""
+        return self._reader.patiently(look) if self._reader else look()
 
     def _put(self, state: State, new_segments: Iterable[Record]) -> None:
         for record in new_segments:
@@ -172,7 +189,7 @@ class Catalogue:
 
 
 def _connect_to_write(folder: Path) -> sqlite3.Connection:
-    connection = _connect(folder, "mode=rwc")
+    connection = connect(folder / FILE, "mode=rwc")
     try:
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
         connection.execute(f"PRAGMA synchronous={DURABILITY}")
@@ -181,33 +198,3 @@ def _connect_to_write(folder: Path) -> sqlite3.Connection:
         connection.close()
         raise from_sqlite(error, folder) from error
     return connection
-
-
-def _connect_to_read(folder: Path) -> sqlite3.Connection:
-    """A connection that changes nothing; to a folder that cannot be written, one that needs no log beside the file."""
-    log = folder / f"{FILE}-wal"
-    if log.exists() and log.stat().st_size and not os.access(log, os.W_OK):
-        raise Error(
-            f"the index {folder} was not closed, and {log.name} cannot be written to bring it in order",
-            next_step="open it once with the right to write, or search a backup",
-        )
-    connection = _connect(folder, "mode=ro")
-    try:
-        connection.execute("PRAGMA wal_autocheckpoint=0").fetchall()
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-    except sqlite3.Error as error:
-        connection.close()
-        problem = from_sqlite(error, folder)
-        if isinstance(problem, CorruptIndexError):
-            raise problem from error
-        return _connect(folder, "mode=ro&immutable=1")
-    return connection
-
-
-def _connect(folder: Path, how: str) -> sqlite3.Connection:
-    where = f"file:{quote(str((folder / FILE).absolute()))}?{how}"
-    try:
-        # Transactions are begun by hand: Python's own begin late, and not for reading.
-        return sqlite3.connect(where, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False)
-    except sqlite3.Error as error:
-        raise from_sqlite(error, folder) from error

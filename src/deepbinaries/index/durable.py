@@ -33,6 +33,15 @@ def write_durably(path: Path, parts: Iterable[memoryview | bytes]) -> None:
     unfinished.rename(path)
 
 
+def make_durably(folder: Path) -> None:
+    """Make a folder, and those above it, where they are not there yet; their names are on the disk afterwards."""
+    place = folder.absolute()
+    if not place.parent.exists():
+        make_durably(place.parent)
+    place.mkdir(exist_ok=True)
+    sync_folder(place.parent)
+
+
 def sync_file(descriptor: int) -> None:
     """Wait until the content of a file is on the disk."""
     os.fsync(descriptor)
@@ -64,13 +73,18 @@ def own_errors(folder: Path) -> Iterator[None]:
 
 def from_sqlite(error: sqlite3.Error, folder: Path) -> Error:
     """The error of this package for one of SQLite."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    if name.removeprefix("SQLITE_").partition("_")[0] in _OF_THE_DISK:
+    if kind_of(error) in _OF_THE_DISK:
         return Error(
             f"the catalogue of the index {folder} cannot be used: {error}",
             next_step="check permissions and free space; what was acknowledged is safe",
         )
     return corrupt(folder, f"its catalogue is damaged ({error})")
+
+
+def kind_of(error: sqlite3.Error) -> str:
+    """What SQLite calls an error, without details: "BUSY", "CORRUPT", ..."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return name.removeprefix("SQLITE_").partition("_")[0]
 
 
 def corrupt(folder: Path, what: str) -> CorruptIndexError:

@@ -22,6 +22,7 @@ import numpy as np
 
 from deepbinaries.codes import MAX_BITS, Codes, Gallery
 from deepbinaries.errors import DataError, Error, UsageError
+from deepbinaries.index.around import Around, Selection, around
 from deepbinaries.index.base import Answer, answer
 from deepbinaries.index.catalogue import FILE, Catalogue, State
 from deepbinaries.index.copying import copy
@@ -29,7 +30,7 @@ from deepbinaries.index.durable import corrupt, own_errors, sync_folder
 from deepbinaries.index.folders import create, has_traces, make_folders, tidy
 from deepbinaries.index.ids import Ids
 from deepbinaries.index.locking import WriterLock, refuse_network_disk
-from deepbinaries.index.receipts import newest_receipt, receipt_path, write_receipt
+from deepbinaries.index.receipts import Seen, newest_receipt, receipt_path, write_receipt
 from deepbinaries.index.segments import FOLDER, segment_path
 from deepbinaries.index.snapshot import Rows, Snapshot, open_snapshot
 from deepbinaries.index.verifying import Findings, verify
@@ -113,6 +114,17 @@ class EmbeddedIndex:
         radius = [one.distances[-1] if len(one.ids) < n else whole for one in found]
         return answer(found, radius, rows_scanned=len(gallery), began=began, version=snapshot.state.version)
 
+    def select(self, ids: Sequence[str] | None = None) -> Selection:
+        """Some items, or all of them, as they are now, for `around`."""
+        snapshot = self._current()
+        return Selection(snapshot, self._gallery(snapshot, ids))
+
+    def around(self, code: Codes, k: int, *, among: Selection | None = None) -> Around:
+        """What `search` finds for one code with all ties, and the codes of it: for whoever orders it anew."""
+        if len(code) != 1:
+            raise UsageError(f"{len(code)} codes are not one", next_step="ask for one code at a time")
+        return around(code, k, self.select() if among is None else among)
+
     def range(self, codes: Codes, radius: int, *, among: Sequence[str] | None = None) -> Answer:
         """Every item within a radius of each code, exact, in (distance, id) order."""
         began = time.perf_counter()
@@ -187,8 +199,7 @@ class EmbeddedIndex:
             self._catalogue = Catalogue(self.folder, writable=True)
             if bits is not None and not traces and self._catalogue.read() is None:
                 create(self.folder, self._catalogue, State(bits, version=1, next_number=1))
-        self._snapshot = self._newest(None)
-        self._receipt = receipt_path(self.folder, self._snapshot.state.version)
+        self._snapshot, self._seen = self._newest(None)
         if bits is not None and bits != self.bits:
             raise UsageError(
                 f"the codes in {self.folder} have {self.bits} bits, not {bits}",
@@ -206,38 +217,41 @@ class EmbeddedIndex:
         with closing(Catalogue(self.folder, writable=False)) as catalogue:
             return catalogue.read()
 
-    def _newest(self, earlier: Snapshot | None) -> Snapshot:
+    def _newest(self, earlier: Snapshot | None) -> tuple[Snapshot, Seen]:
         """The newest version with its files open. They may be replaced between the look and the opening; look again."""
         for _ in range(_ATTEMPTS):
             acknowledged = newest_receipt(self.folder)  # before the catalogue: it may grow in between
+            seen = Seen(receipt_path(self.folder, acknowledged))
             state = self._read()
             if state is None:
                 raise corrupt(self.folder, "its catalogue is empty") if has_traces(self.folder) else self._absent()
             if state.version < acknowledged:
+                if not seen.still_there():
+                    continue  # the index was removed and made anew
                 raise corrupt(
                     self.folder,
                     f"its catalogue has forgotten changes: version {acknowledged} was there, this is {state.version}",
                 )
             try:
-                return open_snapshot(self.folder, state, earlier)
+                return open_snapshot(self.folder, state, earlier), seen
             except FileNotFoundError as missing:
-                again = self._read()
-                if again is not None and again.version == state.version:
+                if self._read() == state:
                     raise corrupt(self.folder, f"{missing.filename} is not there") from None
         raise Error(f"{self.folder} changes too fast to be read", next_step="try again")
 
     def _current(self) -> Snapshot:
         """The version to answer from: the writer's own, or else the newest.
 
-        A writer removes the receipt of the last version before it acknowledges the next: while it is there, no
-        version is newer, and looking for it is twenty times as fast as asking SQLite.
+        A writer removes the receipt of the last version before it acknowledges the next: while the same one is there,
+        no version is newer, and looking at it is twenty times as fast as asking SQLite.
         """
         self._may_read()
-        if self._lock is None and not self._receipt.exists():
+        if self._lock is None and not self._seen.still_there():
             with self._changing, own_errors(self.folder):
-                snapshot = self._newest(self._snapshot)
+                snapshot, seen = self._newest(self._snapshot)
                 if snapshot.state != self._snapshot.state:
-                    self._snapshot, self._receipt = snapshot, receipt_path(self.folder, snapshot.state.version)
+                    self._snapshot = snapshot
+                self._seen = seen  # last: until then, other threads look for themselves
         return self._snapshot
 
     def _gallery(self, snapshot: Snapshot, among: Sequence[str] | None) -> Gallery:
@@ -271,7 +285,7 @@ class EmbeddedIndex:
             items = merged(self._snapshot, records, places, new)
             if len(items[0]):
                 kept.append(write_items(self.folder, before, items))
-            # From here on it is not known what is on the disk if something fails: only opening it again tells.
+            # From here on it is not known what is on the disk if something fails: the next change begins by looking.
             self._broken = True
             sync_folder(self.folder / FOLDER)
             after = State(before.bits, before.version + 1, before.next_number + 1, tuple(kept))
@@ -294,14 +308,21 @@ class EmbeddedIndex:
 
     def _may_write(self) -> Catalogue:
         self._may_read()
-        if self._catalogue is None:
+        if self._lock is None:
             raise UsageError(f"the index {self.folder} is open for reading", next_step="open it with writable=True")
-        if self._broken:
-            raise Error(
-                f"a change of the index {self.folder} failed, and it is not known how far it came",
-                next_step="close it and open it again; it is then as before or after that change",
-            )
+        if self._broken or self._catalogue is None:
+            self._open_again()
+            return self._may_write()
         return self._catalogue
+
+    def _open_again(self) -> None:
+        """Find out how far a change came that failed: the index is as before or after it, and goes on from there."""
+        with own_errors(self.folder):
+            if self._catalogue:
+                self._catalogue.close()
+                self._catalogue = None
+            self._open(None)
+        self._broken = False
 
     def _release(self) -> None:
         if self._catalogue:

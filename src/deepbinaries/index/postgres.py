@@ -24,7 +24,7 @@ from deepbinaries.index.base import Answer, Found, answer
 from deepbinaries.index.ids import Ids
 from deepbinaries.index.postgres_schema import State, checked_name, make_schema, opened_statements, read_state
 from deepbinaries.index.postgres_server import Connection, Cursor, Server
-from deepbinaries.index.postgres_statements import ONE_VERSION, SETTINGS, as_texts, copied_rows, from_stored
+from deepbinaries.index.postgres_statements import IN_TURN, ONE_VERSION, SETTINGS, as_texts, copied_rows, from_stored
 from deepbinaries.index.postgres_verifying import verified
 from deepbinaries.index.verifying import Findings
 
@@ -270,6 +270,7 @@ class PostgresIndex:
 
         def work(connection: Connection) -> int:
             with connection.transaction():
+                connection.execute(IN_TURN)
                 connection.execute(SETTINGS, [self._server.lock_timeout])
                 if stage:
                     stage(connection)

@@ -7,7 +7,7 @@ from psycopg import errors, sql
 
 from deepbinaries.errors import CorruptIndexError, DataError, UsageError
 from deepbinaries.index.postgres_server import FOREIGN, Connection
-from deepbinaries.index.postgres_statements import FORMAT, Statements
+from deepbinaries.index.postgres_statements import FORMAT, IN_TURN, Statements
 
 _OLDEST = (0, 7)  # the first pgvector that compares bits
 
@@ -39,6 +39,7 @@ def checked_name(name: str) -> str:
 def make_schema(connection: Connection, place: str, name: str, bits: int) -> None:
     """Make the tables of an index where there are none; two that do so at once take turns."""
     with connection.transaction():
+        connection.execute(IN_TURN)
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('deepbinaries ' || %s, 0))", [name])
         exists, filled = _look(connection, name)
         if filled:

@@ -11,6 +11,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
 from deepbinaries.errors import CorruptIndexError, Error, IndexBusyError, UsageError
+from deepbinaries.index.base import ServerLostError
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Cursor = psycopg.Cursor[tuple[Any, ...]]
@@ -21,10 +22,6 @@ _CONNECT_TIMEOUT = 10  # seconds, unless the address says otherwise
 
 # Raised when the tables are not those of an index: somebody else's, or changed by hand.
 FOREIGN = (errors.UndefinedTable, errors.UndefinedColumn, errors.WrongObjectType, errors.DatatypeMismatch)
-
-
-class ServerLostError(Error):
-    """A server that cannot be reached, or that went away in the middle of a call."""
 
 
 class Server:

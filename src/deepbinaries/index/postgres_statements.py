@@ -25,7 +25,10 @@ FORMAT = 1
 # Begins a transaction in which everything is read from one version.
 ONE_VERSION = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
-# Begins a change: how long to wait for others, and that a commit is on the disk before it is acknowledged.
+# Begins a change: what it finds after it had to wait is what the one before it has left, whatever the server's default.
+IN_TURN = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+
+# Then: how long to wait for others, and that a commit is on the disk before it is acknowledged.
 SETTINGS = """
 SELECT set_config('lock_timeout', %s, true),
   CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END

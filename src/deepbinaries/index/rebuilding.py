@@ -9,7 +9,7 @@ from deepbinaries.index.catalogue import FILE, Catalogue, State
 from deepbinaries.index.durable import corrupt, own_errors
 from deepbinaries.index.folders import create, has_traces, put_into_trash
 from deepbinaries.index.locking import WriterLock
-from deepbinaries.index.receipts import read_receipt, receipts
+from deepbinaries.index.receipts import newest_receipt, read_receipt, receipts, write_receipt
 from deepbinaries.index.segments import FOLDER, Record, Segment
 
 
@@ -40,7 +40,10 @@ def rebuild(folder: str | Path, *, drop_damaged: bool = False) -> Rebuilt:
                 raise corrupt(
                     folder, f"{len(state.segments) - len(whole)} segments, with {lost:,} items, are not whole"
                 )
-            _write_catalogue(folder, replace(state, version=state.version + 1, segments=tuple(whole)))
+            # Newer than every receipt, also one that cannot be read: else the index would stay refused for its sake.
+            state = replace(state, version=max(state.version, newest_receipt(folder)) + 1)
+            write_receipt(folder, state, durably=True)
+            _write_catalogue(folder, replace(state, segments=tuple(whole)))
             return Rebuilt(sum(record.n_visible for record in whole), lost)
         finally:
             lock.release()

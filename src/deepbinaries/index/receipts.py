@@ -12,8 +12,9 @@ from pathlib import Path
 from deepbinaries.errors import Error
 from deepbinaries.files import read_bytes
 from deepbinaries.index.catalogue import State
+from deepbinaries.index.durable import sync_file, sync_folder
 
-_NAME = re.compile(r"committed-(\d{12})\.json")
+_NAME = re.compile(r"committed-(\d{12,18})\.json")
 _LIMIT = 2**31  # bytes; removed rows take some six each
 
 
@@ -33,12 +34,37 @@ def newest_receipt(folder: Path) -> int:
     return max(receipts(folder), default=0)
 
 
-def write_receipt(folder: Path, state: State) -> None:
-    """Write the receipt of a committed state and remove those before it."""
+class Seen:
+    """A receipt as it was when it was looked at: while the same one is there, no other version was acknowledged."""
+
+    def __init__(self, receipt: Path):
+        self._receipt = receipt
+        self._stamp = self._look()
+
+    def still_there(self) -> bool:
+        """Whether it was there and still is, and not one of the same name that belongs to an index made anew."""
+        return self._stamp is not None and self._look() == self._stamp
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = self._receipt.stat()
+        except OSError:  # whoever looks into the folder is told why
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+
+def write_receipt(folder: Path, state: State, *, durably: bool = False) -> None:
+    """Write the receipt of a committed state and remove those before it; it survives a power cut only if `durably`."""
     text = state.to_json()
     unfinished = folder / "committed.part"
-    unfinished.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n", encoding="ascii")
+    with unfinished.open("wb") as file:
+        file.write(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode("ascii"))
+        file.flush()
+        if durably:
+            sync_file(file.fileno())
     unfinished.replace(receipt_path(folder, state.version))
+    if durably:
+        sync_folder(folder)
     for version, older in receipts(folder).items():
         if version < state.version:
             older.unlink(missing_ok=True)

@@ -4,18 +4,20 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from heapq import merge
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbinaries.codes import Codes, Gallery, top_k, top_k_with_ties, within
+from deepbinaries.codes import Codes, Gallery, Neighbours, top_k, top_k_with_ties, within
 from deepbinaries.index.base import Found
 from deepbinaries.index.catalogue import State
 from deepbinaries.index.ids import Ids
 from deepbinaries.index.segments import Segment
 
 Rows = NDArray[np.int64]  # numbered through all segments
+OfSegment = tuple[list[int], list[int], int]  # the nearest rows of a segment, their distances, rows at the last one
 
 
 def open_snapshot(folder: Path, state: State, earlier: "Snapshot | None" = None) -> "Snapshot":
@@ -55,15 +57,20 @@ class Snapshot:
 
     def nearest(self, queries: Codes, k: int, gallery: Gallery, *, with_ties: bool) -> list[Found]:
         """The k nearest items of each query in (distance, id) order, or with all that are as near as the last."""
-        if with_ties or len(self.segments) > 1:
+        if with_ties:
             shells = top_k_with_ties(queries, gallery, k)
-            found = [self._in_order(*shells[q]) if with_ties else self._cut(*shells[q], k) for q in range(len(queries))]
-        else:  # rows are in the order of ids: the kernel's order is the answer's
-            near = top_k(queries, gallery, k)
-            at_edge = (near.distances == near.distances[:, -1:]).sum(axis=1)
-            per_query = zip(near.rows.tolist(), near.distances.tolist(), (near.ties - at_edge).tolist(), strict=True)
-            found = [Found([self.id_at(row) for row in rows], far, left_out) for rows, far, left_out in per_query]
-        return found
+            return [self._in_order(*shells[q]) for q in range(len(queries))]
+        if len(self.segments) > 1:
+            parts = self._galleries if gallery is self.gallery else self._apart(gallery)
+            found, n = [_per_query(top_k(queries, part, k)) for part in parts], min(k, gallery.n_visible)
+            return [self._together(of_query, n) for of_query in zip(*found, strict=True)]
+        near = top_k(queries, gallery, k)  # rows are in the order of ids: the kernel's order is the answer's
+        n = near.rows.shape[1]
+        if not n:
+            return [Found([], [], ties_left_out=0) for _ in range(len(queries))]
+        ids = self.segments[0].ids.texts(near.rows.ravel())
+        per_query = zip(range(0, len(ids), n), near.distances.tolist(), near.ties.tolist(), strict=True)
+        return [Found(ids[i : i + n], far, ties - far.count(far[-1])) for i, far, ties in per_query]
 
     def within(self, queries: Codes, radius: int, gallery: Gallery) -> list[Found]:
         """Every item within a radius of each query in (distance, id) order."""
@@ -95,10 +102,16 @@ class Snapshot:
             if here.size:
                 yield place, here
 
-    def id_at(self, row: int) -> str:
-        """The id of a row."""
-        place = bisect_right(self._ends, row)
-        return self.segments[place].ids[row - self._begins[place]]
+    def ids_at(self, rows: Rows) -> list[str]:
+        """The ids of many rows."""
+        if len(self.segments) == 1:
+            return self.segments[0].ids.texts(rows)
+        ids = [""] * len(rows)
+        for segment, begin, end in zip(self.segments, self._begins, self._ends, strict=True):
+            here = np.flatnonzero((rows >= begin) & (rows < end))
+            for place, id_ in zip(here.tolist(), segment.ids.texts(rows[here] - begin), strict=True):
+                ids[place] = id_
+        return ids
 
     def all_ids(self) -> Iterator[str]:
         """Every id, in the order of their bytes, which is the order of their characters."""
@@ -115,20 +128,40 @@ class Snapshot:
             hidden[record.hidden_rows.astype(np.int64) + begin] = True
         return hidden
 
-    def _cut(self, rows: Rows, distances: Rows, k: int) -> Found:
-        """The first k of rows that come with the whole shell at the last distance."""
-        nearer = int(np.searchsorted(distances, distances[-1:])[0]) if len(rows) else 0
-        shell, wanted = rows[nearer:], k - nearer
-        if len(shell) > wanted:
-            # In each segment the shell is in the order of ids: no more than the first ones can be wanted.
-            parts = np.split(shell, np.searchsorted(shell, self._ends[:-1]))
-            rows = np.concatenate([rows[:nearer], *(part[:wanted] for part in parts)])
-        found = self._in_order(rows, distances[: len(rows)])
-        return Found(found.ids[:k], found.distances[:k], ties_left_out=max(0, len(shell) - wanted))
+    @cached_property
+    def _galleries(self) -> list[Gallery]:
+        return self._apart(self.gallery)
+
+    def _apart(self, gallery: Gallery) -> list[Gallery]:
+        """Each segment of a gallery as one of its own."""
+        hidden, parts = gallery.hidden, zip(gallery.segments, self._begins, self._ends, strict=True)
+        return [Gallery([part], gallery.bits, hidden if hidden is None else hidden[i:j]) for part, i, j in parts]
+
+    def _together(self, of_segments: Sequence[OfSegment], k: int) -> Found:
+        """The k nearest items of all segments, from as many of each.
+
+        However many items lie at the last distance, no more are looked at: each segment gives the first of them by id.
+        """
+        if not k:
+            return Found([], [], ties_left_out=0)
+        edge = sorted(chain.from_iterable(far for _, far, _ in of_segments))[k - 1]
+        pairs: list[tuple[int, str]] = []
+        left_out = -k
+        for segment, (rows, far, ties) in zip(self.segments, of_segments, strict=True):
+            n = bisect_right(far, edge)
+            pairs += zip(far[:n], map(segment.ids.__getitem__, rows[:n]), strict=True)
+            if far and far[-1] == edge:
+                left_out += ties - far.count(edge)
+        nearest = sorted(pairs)[:k]
+        return Found([id_ for _, id_ in nearest], [distance for distance, _ in nearest], len(pairs) + left_out)
 
     def _in_order(self, rows: Rows, distances: Rows) -> Found:
-        ids, far = [self.id_at(row) for row in rows.tolist()], distances.tolist()
+        ids, far = self.ids_at(rows), distances.tolist()
         if len(self.segments) > 1:
             pairs = sorted(zip(far, ids, strict=True))
             ids, far = [id_ for _, id_ in pairs], [distance for distance, _ in pairs]
         return Found(ids, far, ties_left_out=0)
+
+
+def _per_query(near: Neighbours) -> Iterator[OfSegment]:
+    return zip(near.rows.tolist(), near.distances.tolist(), near.ties.tolist(), strict=True)

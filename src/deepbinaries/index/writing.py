@@ -54,21 +54,20 @@ def taken_up(records: Sequence[Record], n_new: int) -> list[int]:
 
 def no_items(bits: int) -> Items:
     """What a change adds that only removes."""
-    return Ids.from_bytes([])[0], np.empty((-(-bits // 64), 0), dtype=np.uint64)
+    return Ids.sorted([])[0], np.empty((-(-bits // 64), 0), dtype=np.uint64)
 
 
 def merged(snapshot: Snapshot, records: Sequence[Record], places: Sequence[int], new: Items) -> Items:
     """The new items and the visible ones of some segments, together in the order of their ids."""
     if not places:
         return new
-    encoded, columns = new[0].all_bytes(), [new[1]]
+    parts, columns = [(new[0], np.arange(len(new[0])))], [new[1]]
     for place in places:
-        segment, record = snapshot.segments[place], records[place]
+        segment, visible = snapshot.segments[place], records[place].visible_rows
         segment.prove()
-        all_bytes, visible = segment.ids.all_bytes(), record.visible_rows
-        encoded += [all_bytes[row] for row in visible.tolist()]
+        parts.append((segment.ids, visible))
         columns.append(segment.columns[:, visible])
-    ids, order = Ids.from_bytes(encoded)
+    ids, order = Ids.merged(parts)
     return ids, np.concatenate(columns, axis=1)[:, order]
 
 
