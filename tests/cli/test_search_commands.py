@@ -3,9 +3,11 @@
 import json
 import os
 import socket
+import sys
 
 import numpy as np
 import pytest
+from rich.console import Console
 from small_training import run
 
 from deepbinaries.codes import Codes, save
@@ -91,6 +93,28 @@ def test_captions_are_found_by_a_picture(inside, capsys):
     assert {hit["sentence"] for hit in answer["hits"]} == {path.read_text() for path in inside.glob("*.txt")}
 
 
+@pytest.mark.usefixtures("inside")
+def test_a_caption_is_shown_with_its_picture(tmp_path, capsys):
+    sheet = tmp_path / "sheet.html"
+    assert run("search", "3.jpg", "--sentences", "--all", "--sheet", sheet, "--device", "cpu") == 0
+    capsys.readouterr()
+    page = sheet.read_text()
+    assert page.count("<img") == page.count("<figure") > 0
+
+
+@pytest.mark.usefixtures("inside")
+def test_a_terminal_with_colours_shows_small_pictures(capsys, monkeypatch):
+    def coloured():
+        return Console(file=sys.stdout, force_terminal=True, color_system="truecolor", width=120, no_color=False)
+
+    monkeypatch.setattr("deepbinaries.cli.search.Console", coloured)
+    for kind in ([], ["--sentences"]):
+        assert run("search", "3.jpg", "-k", 1, "--all", "--device", "cpu", *kind) == 0
+        out, _ = capsys.readouterr()
+        assert "▀" in out
+        assert "\x1b[38;2;" in out
+
+
 def test_a_contact_sheet_is_a_page_without_anything_foreign(inside, tmp_path, capsys, monkeypatch):
     opened = []
     monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
@@ -116,7 +140,8 @@ def test_a_contact_sheet_is_a_page_without_anything_foreign(inside, tmp_path, ca
         (["a dog", "-"], 2, "is empty"),
         (["a dog", "--index", "elsewhere"], 3, "there is no index of photographs in elsewhere"),
         (["id:" + "0" * 32], 3, "there is no picture"),
-        (["a dog", "--model", "elsewhere"], 3, "elsewhere holds no model"),
+        (["a dog", "--model", "elsewhere"], 2, "no model is called 'elsewhere', and no folder either"),
+        (["a dog", "--model", "./elsewhere"], 3, "elsewhere holds no model"),
     ],
 )
 @pytest.mark.usefixtures("inside")
@@ -157,6 +182,13 @@ def test_status_counts_and_names_what_was_skipped(photographs, trained, capsys):
     out, err = capsys.readouterr()
     assert "pictures: 8" in out
     assert "1 skipped: it is empty" in err
+
+
+def test_status_lists_the_files_that_could_not_be_read(photographs, capsys):
+    assert run("status", "--index", photographs, "--failures") == 0
+    path, reason, since = capsys.readouterr().out.rstrip("\n").split("\t")
+    assert (path, len(since)) == ("<b>empty.jpg", 19)
+    assert "empty" in reason
 
 
 def test_verify_tells_a_sound_index_from_a_damaged_one(photographs, capsys):

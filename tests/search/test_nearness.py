@@ -10,14 +10,14 @@ from deepbinaries.codes import Codes
 from deepbinaries.errors import UsageError
 from deepbinaries.index import EmbeddedIndex
 from deepbinaries.language import STOP_WORDS, Vocabulary
-from deepbinaries.search.ranking import blocks, rank
-from deepbinaries.search.relevance import Null, Threshold, estimate, neutral_sentences, threshold
+from deepbinaries.search.ranking import blocks, rank, weighted_distances
+from deepbinaries.search.relevance import STRENGTHS, Null, Threshold, estimate, neutral_sentences, threshold
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.floats(0, 0.99), st.floats(0, 1))
 def test_no_more_than_its_share_of_chance_is_below_a_threshold(by_chance, share, distance):
     found = threshold(np.array(by_chance), share, share)
-    judged = Threshold(found.strong, found.strong).judge(distance)
+    judged = STRENGTHS[Threshold(found.strong, found.strong).judge(np.array([distance]))[0]]
     below = sum(one < found.strong for one in by_chance) / len(by_chance)
     assert below <= share
     assert (judged == "strong") == (distance < found.strong)
@@ -60,7 +60,15 @@ def test_what_is_estimated_survives_being_written_down(index):
 
 def test_without_an_estimate_everything_is_weak(index):
     index.add(["a"], Codes.from_values(np.ones((1, 64))))
-    assert Null().judge(rank(index, np.ones(64), 10), by_picture=True) == ["weak"]
+    assert Null().judge(rank(index, np.ones(64), 10), by_picture=True).tolist() == [STRENGTHS.index("weak")]
+
+
+@given(st.integers(1, 130), st.integers(0, 20), st.integers(0, 2**32))
+def test_the_weighted_distance_is_the_sum_over_the_bits_that_differ(bits, n, seed):
+    rng = np.random.default_rng(seed)
+    differing, sizes = rng.integers(0, 2, (n, bits)), rng.random(bits) + 0.1
+    found = weighted_distances(Codes.from_bits(differing).packed, sizes)
+    assert found == pytest.approx([sizes[row > 0].sum() / sizes.sum() for row in differing])
 
 
 @given(st.lists(st.integers(0, 6), max_size=60), st.integers(1, 9))
@@ -78,7 +86,7 @@ def test_a_code_as_a_query_keeps_the_order_of_hamming_distance_and_id(index):
     query = np.where(rng.random(64) < 0.5, 1.0, -1.0)
     ranked = rank(index, query, 50)
     answer = index.search(Codes.from_values(query[None]), 50)
-    assert ranked.ids == answer.ids[0]
+    assert ranked.ids_at(np.arange(50)) == answer.ids[0]
     assert not ranked.reordered
     assert ranked.whole
 

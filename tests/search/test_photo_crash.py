@@ -1,6 +1,7 @@
 """Runs that are cut short: nothing that was committed is lost, nothing is wrong, and the next run goes on."""
 
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -13,11 +14,12 @@ from photo_library import BLUE, draw
 
 from deepbinaries.errors import CorruptIndexError, DataError, Error
 from deepbinaries.index import EmbeddedIndex
-from deepbinaries.search import Collection, indexing
-from deepbinaries.search.catalogue import Catalogue
+from deepbinaries.search import Collection, Filter, indexing
+from deepbinaries.search.catalogue import PICTURES, SENTENCES, Catalogue
 from deepbinaries.search.verifying import verify
 
 HERE = Path(__file__).parent
+KINDS = (PICTURES, SENTENCES)
 STEPS = 150  # bits that are flipped, one after the other
 
 
@@ -129,6 +131,25 @@ def test_a_killed_process_leaves_an_index_that_the_next_run_completes(library):
     assert disturbed == library.content()
 
 
+def killed(*options):
+    """The exit code and the words of runs that were killed, in a process that may fork."""
+    command = [sys.executable, HERE / "photo_killing.py", *map(str, options)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def test_nothing_acknowledged_is_lost_and_no_answer_is_wrong_after_kills_at_random():
+    code, said = killed("--kills", 8)
+    assert code == 0, said
+    assert "none lost" in said
+
+
+def test_a_run_that_acknowledges_too_early_is_noticed():
+    code, said = killed("--kills", 60, "--early")
+    assert code == 1
+    assert "was acknowledged and is lost" in said
+
+
 def test_a_flipped_bit_anywhere_in_the_catalogue_is_an_error_or_changes_no_answer(library):
     (library.root / "reds/1.txt").write_text("a red field")
     library.index()
@@ -138,7 +159,10 @@ def test_a_flipped_bit_anywhere_in_the_catalogue_is_an_error_or_changes_no_answe
     def answer():
         with Collection(library.root, model=library.by) as collection:
             hits = collection.by_text("red", least="none").hits
-            return [(hit.paths, hit.date, hit.captions) for hit in hits], [collection.thumbnail(hit.id) for hit in hits]
+            among = Filter(since="2000", until="2100")
+            filtered = [collection.by_text("red", least="none", where=among, kind=kind).hits for kind in KINDS]
+            shown = [(hit.paths, hit.date, hit.captions) for hit in hits]
+            return shown, filtered, [collection.thumbnail(hit.id) for hit in hits]
 
     expected, refused = answer(), 0
     for place in range(0, len(whole), max(1, len(whole) // STEPS)):
@@ -152,6 +176,38 @@ def test_a_flipped_bit_anywhere_in_the_catalogue_is_an_error_or_changes_no_answe
     assert refused > 10
     path.write_bytes(whole)
     assert answer() == expected
+
+
+@pytest.mark.parametrize(
+    ("of", "kind", "where"),
+    [
+        (b"2026-11-15", PICTURES, Filter(since="2020")),
+        (b"greens/2.png", PICTURES, Filter("greens")),
+        (b"2026-11-15", SENTENCES, Filter(since="2020")),
+        (b"greens/2.png", SENTENCES, Filter("greens")),
+    ],
+)
+def test_a_filter_passes_over_nothing_that_a_flipped_bit_has_changed(library, of, kind, where):
+    moment = 1794700800  # the 15th of November 2026
+    for path in library.root.rglob("*.png"):
+        path.with_suffix(".txt").write_text("a red field")
+        os.utime(path, (moment, moment))
+    library.index()
+    (path,) = library.root.glob(".deepbinaries/generations/*/catalogue.db")
+    whole = path.read_bytes()
+    expected, places = library.paths("red", where=where, least="none", kind=kind), []
+    assert expected
+    while (place := whole.find(of, places[-1] + 1 if places else 0)) >= 0:
+        places.append(place)
+    assert places
+    for place in places:
+        flipped = bytearray(whole)
+        flipped[place] ^= 2  # "2" becomes "0", "g" becomes "e"
+        path.write_bytes(flipped)
+        try:
+            assert library.paths("red", where=where, least="none", kind=kind) == expected
+        except CorruptIndexError:
+            continue
 
 
 def test_a_catalogue_that_lost_a_row_is_damaged(library):

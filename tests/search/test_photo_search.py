@@ -14,6 +14,7 @@ from plain_model import PlainFolder
 
 from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.search import Collection, Filter, Part, parse
+from deepbinaries.search.catalogue import Catalogue
 
 DAYS = ("2019-12-31", "2020-01-01", "2020-05-31", "2020-06-01", "2021-07-15")
 
@@ -196,6 +197,51 @@ def test_look_alikes_are_folded_and_can_be_unfolded(tmp_path):
         folded = {hit.paths[0]: len(hit.alike) for hit in collection.by_text("red", least="none").hits}
         assert sorted(folded.values()) == [0, 1]
         assert len(collection.by_text("red", least="none", alike=None).hits) == 3
+
+
+def test_no_more_is_read_of_the_catalogue_than_is_shown(collection, monkeypatch):
+    read = []
+    files_of = Catalogue.files_of
+
+    def counted(self, ids):
+        read.append(len(ids))
+        return files_of(self, ids)
+
+    monkeypatch.setattr(Catalogue, "files_of", counted)
+    assert len(collection.by_text("red", k=4, offset=8, least="none").hits) == 4
+    assert read == [4]
+
+
+def test_look_alikes_are_the_same_whatever_page_they_are_on(collection, monkeypatch):
+    whole = collection.by_text("red", k=30, least="none", alike=20).hits
+    assert 1 < len(whole) < 30
+    monkeypatch.setattr("deepbinaries.search.describing.FOLDED", 3)
+    steps = [collection.by_text("red", k=1, offset=n, least="none", alike=20) for n in range(len(whole))]
+    assert [one.hits[0].id for one in steps] == [hit.id for hit in whole]
+    assert [one.more for one in steps] == [True] * (len(whole) - 1) + [False]
+
+
+def test_a_filter_follows_the_catalogue(library):
+    library.index()
+    reds = Filter(folder="reds")
+    with library.open() as collection:
+        before = collection.by_text("red", where=reds, least="none")
+        assert before.searched == collection.by_text("green", where=reds, least="none").searched == 2
+        shutil.move(library.root / "reds/1.png", library.root / "blues/3.png")
+        library.index()
+        assert collection.by_text("red", where=reds, least="none").searched == 1
+
+
+def test_a_sentence_carries_the_picture_beside_it(library):
+    (library.root / "reds/1.txt").write_text("a red field")
+    library.index()
+    with library.open() as collection:
+        (said,) = collection.by_image(library.root / "reds/2.png", kind="sentences", least="none").hits
+        (picture,) = [hit for hit in collection.by_text("red", least="none").hits if hit.paths == ("reds/1.png",)]
+        assert (said.sentence, said.picture, said.paths) == ("a red field", picture.id, picture.paths)
+        assert (said.width, said.height) == (picture.width, picture.height) == (72, 64)
+        assert collection.thumbnail(said.picture)[8:12] == b"WEBP"
+        assert picture.picture == picture.id
 
 
 def test_an_answer_says_what_was_searched(collection):

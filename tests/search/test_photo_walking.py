@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from PIL import ExifTags, Image
 
 from deepbinaries.errors import DataError
+from deepbinaries.search import looks as looking
 from deepbinaries.search.looks import ALIKE, fold, look
-from deepbinaries.search.originals import date_taken, local_time
+from deepbinaries.search.originals import date_taken, full_size, local_time
 from deepbinaries.search.walking import walk
+from deepbinaries.vision import read_picture
 
 
 def touch(root, *paths):
@@ -33,6 +35,13 @@ def test_hidden_folders_and_those_of_other_programs_are_passed_over(tmp_path):
 def test_an_index_inside_the_folder_is_passed_over(tmp_path):
     touch(tmp_path, "index/a.jpg", "a.jpg")
     assert [seen.path for seen in walk(tmp_path, apart=[tmp_path / "index"]).pictures] == ["a.jpg"]
+
+
+def test_a_raw_photograph_is_told_unless_its_jpeg_is_there(tmp_path):
+    touch(tmp_path, "a.NEF", "a.JPG", "b.nef", "c/b.jpg", "c/d.dng", ".hidden/e.nef")
+    found = walk(tmp_path, excludes=["d.*"])
+    assert [seen.path for seen in found.pictures] == ["a.JPG", "c/b.jpg"]
+    assert list(found.refused) == ["b.nef"]
 
 
 def test_loops_of_links_are_not_followed_and_nothing_is_found_twice(tmp_path):
@@ -77,14 +86,33 @@ def test_any_moment_is_a_date(nanoseconds):
     assert len(local_time(nanoseconds)) == 19
 
 
-@given(st.lists(st.binary(min_size=8, max_size=8), max_size=20), st.integers(0, 64))
-def test_folding_is_like_comparing_with_every_earlier_head(looks, most):
+@pytest.mark.parametrize("at_once", [1, 3, 256])
+@given(looks=st.lists(st.binary(min_size=8, max_size=8), max_size=20), most=st.integers(0, 64))
+def test_folding_is_like_comparing_with_every_earlier_head(at_once, looks, most):
     expected = []
     for place, one in enumerate(looks):
         heads = [head for head in range(place) if expected[head] == head]
         differ = [(int.from_bytes(looks[head]) ^ int.from_bytes(one)).bit_count() for head in heads]
         expected.append(next((head for head, bits in zip(heads, differ, strict=True) if bits <= most), place))
-    assert fold(looks, most=most) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(looking, "_AT_ONCE", at_once)
+        assert fold(looks, most=most) == expected
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("size", [(1600, 1200), (1200, 1600), (1000, 1000), (1023, 1025)])
+def test_the_size_of_a_large_photograph_is_that_of_its_file_as_it_is_seen(size, orientation):
+    exif, file = Image.Exif(), io.BytesIO()
+    exif[ExifTags.Base.Orientation] = orientation
+    Image.new("RGB", size).save(file, "JPEG", exif=exif)
+    decoded = read_picture(file.getvalue(), at_least=100)
+    assert decoded.width < 300
+    assert full_size(file.getvalue(), decoded.size) == (size if orientation < 5 else size[::-1])
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xd8", b"\xff\xd8\xff\xc0\0\x0b", b"GIF89a"])
+def test_a_file_that_tells_no_size_has_that_of_its_pixels(content):
+    assert full_size(content, (3, 2)) == (3, 2)
 
 
 def test_a_look_survives_another_size_and_quality():

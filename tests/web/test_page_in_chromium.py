@@ -146,6 +146,28 @@ def test_captions_are_shown_as_they_stand(page):
     assert page.locator("main b:text('square')").count() == 0
 
 
+def test_a_found_caption_leads_to_its_photograph(page):
+    ask(page, "a red")
+    page.click("#refine")
+    page.select_option("#kind", "sentences")
+    expect(page.locator(".sentence .tile img.there")).to_have_count(1)
+    take(page, "6-captions")
+    page.locator(".sentence .tile").click()
+    expect(page.locator("#viewer")).to_be_visible()
+    expect(page.locator("#facts")).to_contain_text("reds/1.png")
+    expect(page.locator("#facts")).to_contain_text("72 × 64 pixels")
+
+
+def test_a_photograph_has_its_room_before_it_is_there(page):
+    page.route("**/thumbnail", lambda _: None)  # never answered
+    ask(page, "a red")
+    boxes = [tile.bounding_box() for tile in page.locator("#groups .picture").all()]
+    assert boxes
+    for box in boxes:
+        assert box["width"] / box["height"] == pytest.approx(72 / 64, rel=0.02)
+    page.unroute_all(behavior="ignoreErrors")
+
+
 def test_a_word_that_is_not_known_leads_to_the_nearest_one(page):
     ask(page, "a rde")
     page.get_by_role("button", name="red", exact=True).click()

@@ -73,7 +73,10 @@ def test_pages_follow_each_other(client):
 def test_a_picture_finds_captions(client, tmp_path):
     picture = draw(tmp_path / "query.png", RED, seed=99).read_bytes()
     found = client.post("/v1/search?kind=sentences&least=none", content=picture, headers=PNG).json()
-    assert [hit["sentence"] for hit in found["hits"]] == ["a red <b>square</b>"]
+    (hit,) = found["hits"]
+    assert hit["sentence"] == "a red <b>square</b>"
+    assert client.get(f"/v1/items/{hit['picture']}").json()["paths"] == hit["paths"]
+    assert client.get(f"/v1/items/{hit['picture']}/thumbnail").status_code == 200
 
 
 def test_a_code_finds_what_a_scan_of_all_codes_finds(client, still_library):

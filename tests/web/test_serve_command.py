@@ -37,6 +37,7 @@ def test_a_folder_without_an_index_is_told(tmp_path, capsys):
 
 def test_a_folder_needs_a_model_to_be_indexed_by(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("DEEPBINARIES_MODEL", raising=False)
+    monkeypatch.setattr("deepbinaries.pretrained.SHELF", tmp_path / "without models")
     assert run(tmp_path) == 2
     assert "no model was given" in capsys.readouterr().err
 

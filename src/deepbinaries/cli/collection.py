@@ -1,28 +1,51 @@
 """`deepbinaries status` and `verify`: how an index of photographs is, and whether it is whole."""
 
+from typing import TYPE_CHECKING, Annotated, cast
+
 import typer
 
 from deepbinaries.cli.collection_options import IndexAt
-from deepbinaries.cli.output import AsJson, complain, write_json, write_text
+from deepbinaries.cli.output import AsJson, complain, write_json, write_table, write_text
+from deepbinaries.cli.search_codes import codes_at, is_database, shown_place
+
+if TYPE_CHECKING:
+    from deepbinaries.index.postgres import PostgresIndex
 
 FAILED = 1  # the exit code
 
 
-def status(index: IndexAt = None, as_json: AsJson = False) -> None:
-    """Say what an index of photographs holds, and what could not be read.
+def status(
+    index: IndexAt = None,
+    failures: Annotated[bool, typer.Option("--failures", help="List the files that could not be read.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what an index holds, and what could not be read.
 
     Example: deepbinaries status --index ~/Pictures
     """
+    if (codes := codes_at(index)) is not None:
+        with codes:
+            facts = {"index": shown_place(str(index)), "items": len(codes), "bits": codes.bits}
+        if as_json:
+            write_json(facts)
+        else:
+            write_text("\n".join(f"{name}: {value}" for name, value in facts.items()))
+        return
     from collections import Counter
 
     from deepbinaries.search import Collection
     from deepbinaries.search.layout import SKIPPED
+    from deepbinaries.search.skipped import shown
 
     with Collection(index) as collection:
-        facts = collection.status()
-        reasons = Counter(file.reason for file in collection.failures())
+        facts, failed = collection.status(), collection.failures()
+        reasons = Counter(file.reason for file in failed)
+        listed = [{"path": shown(file.path), "reason": file.reason, "since": file.since} for file in failed]
         if as_json:
-            write_json(facts | {"reasons": dict(reasons)})
+            write_json(facts | {"reasons": dict(reasons)} | ({"failed": listed} if failures else {}))
+            return
+        if failures:
+            write_table(["file", "reason", "since"], [list(one.values()) for one in listed])
             return
         names = {"n_bytes": "bytes", "model_folder": "model folder"}
         write_text("\n".join(f"{names.get(name, name)}: {value}" for name, value in facts.items()))
@@ -39,9 +62,17 @@ def verify(index: IndexAt = None, as_json: AsJson = False) -> None:
 
     Photographs are not read. Example: deepbinaries verify --index ~/Pictures
     """
+    from deepbinaries.search.verifying import Proof
     from deepbinaries.search.verifying import verify as prove
 
-    proof = prove(index)
+    if is_database(index):
+        from deepbinaries.index import open_index
+
+        with open_index(str(index)) as opened:
+            found = cast("PostgresIndex", opened).verify()
+        proof = Proof(found.problems, found.items, found.n_bytes)
+    else:
+        proof = prove(index)
     if as_json:
         write_json({"sound": proof.sound, "items": proof.items, "n_bytes": proof.n_bytes, "problems": proof.problems})
     elif proof.sound:

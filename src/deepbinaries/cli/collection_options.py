@@ -13,44 +13,60 @@ if TYPE_CHECKING:
 
 VARIABLE = "DEEPBINARIES_MODEL"
 
+# Text and no path, since it may be the address of a database.
 IndexAt = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--index", help="The index, or the photographs' folder that holds it; default: that of the current folder."
     ),
 ]
+# Text and no path: `photo` is the model of the package, `./photo` a folder, and as paths they would be the same.
 ModelAt = Annotated[
-    Path | None,
-    typer.Option("--model", help=f"The folder of a trained model; default: {VARIABLE}, or the index's own."),
+    str | None,
+    typer.Option(
+        "--model",
+        help=f"The folder of a model, or the name of one that comes along; default: {VARIABLE}, the index's, photo.",
+    ),
+]
+Bits = Annotated[
+    int | None, typer.Option(help="The length of a code, of those that the model has; photo has 64 and 128.")
 ]
 
 
 def given_model(
-    folder: Path | None, device: str, backbone_weights: str | None, proposer_path: Path | None
+    model: str | None, device: str, backbone_weights: str | None, proposer_path: Path | None, bits: int | None = None
 ) -> "LazyModel | None":
     """The model that was asked for, not opened yet; None where the index's own is to be taken."""
     from deepbinaries.search import LazyModel
 
-    chosen = folder or (Path(stated) if (stated := os.environ.get(VARIABLE)) else None)
-    if chosen is None:
+    chosen = model or os.environ.get(VARIABLE)
+    if not chosen:
         return None
-    return LazyModel(chosen, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
+    return LazyModel(chosen, bits=bits, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
 
 
 def model_to_index_by(
-    folder: Path | None, index: Path, device: str, backbone_weights: str | None, proposer_path: Path | None
+    model: str | None,
+    index: Path,
+    device: str,
+    backbone_weights: str | None,
+    proposer_path: Path | None,
+    bits: int | None = None,
 ) -> "LazyModel":
-    """The model that was asked for, or the one by which the index was made before."""
-    from deepbinaries.search import LazyModel
+    """The model that was asked for, the one by which the index was made before, or the one that comes along."""
+    from deepbinaries.pretrained import default
     from deepbinaries.search.layout import CONFIG, generation_facts, read_layout
+    from deepbinaries.search.models import maker
 
-    if model := given_model(folder, device, backbone_weights, proposer_path):
-        return model
-    if (index / CONFIG).is_file() and (layout := read_layout(index)).generation:
-        earlier = generation_facts(layout.home).get("folder")
-        if isinstance(earlier, str) and Path(earlier).is_dir():
-            return LazyModel(earlier, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
-    raise UsageError(
-        "no model was given to look at the photographs with",
-        next_step="give --model FOLDER; `deepbinaries demo` and `deepbinaries train` make one",
-    )
+    chosen = model or os.environ.get(VARIABLE)
+    if not chosen and (index / CONFIG).is_file() and (layout := read_layout(index)).generation:
+        facts = generation_facts(layout.home)
+        maker(facts, index)  # where it is gone, another one would make everything anew without being asked to
+        chosen, bits = str(facts["folder"]), bits or facts.get("bits")
+    found = given_model(chosen or default(), device, backbone_weights, proposer_path, bits)
+    if found is None:
+        raise UsageError(
+            "no model was given to look at the photographs with",
+            next_step="give --model FOLDER; `deepbinaries demo` and `deepbinaries train` make one",
+        )
+    return found

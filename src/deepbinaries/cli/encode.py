@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deepbinaries.cli.collection_options import VARIABLE, Bits, ModelAt
 from deepbinaries.cli.output import AsJson, complain, free_file, write_json, write_text
 from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
 from deepbinaries.errors import DataError, PictureError, UsageError
@@ -27,8 +28,12 @@ SHOWN = 10  # complaints of one kind
 
 
 def encode(
-    model: Annotated[Path, typer.Argument(help="The folder of a trained model.")],
-    pictures: Annotated[list[Path] | None, typer.Argument(help="Pictures, or folders of them.")] = None,
+    pictures: Annotated[
+        list[str] | None,
+        typer.Argument(help="Pictures, or folders of them; a model's folder or name in front is --model."),
+    ] = None,
+    model: ModelAt = None,
+    bits: Bits = None,
     texts: Annotated[Path | None, typer.Option(help="Sentences, one a line, instead of pictures.")] = None,
     out: Annotated[Path, typer.Option(help="The codes (.npy) to write; their ids go beside them.")] = Path("codes.npy"),
     values: Annotated[
@@ -41,21 +46,26 @@ def encode(
 ) -> None:
     """Write codes, and the path or the line number of each row in NAME.ids.txt.
 
-    A picture that cannot be read is named and left out. Example: deepbinaries encode model ~/Pictures --out codes.npy
+    A picture that cannot be read is named and left out. Example: deepbinaries encode ~/Pictures --out codes.npy
     """
     from deepbinaries.model import Model
 
+    pictures = list(pictures or ())
+    if model is None and pictures and _is_model(pictures[0]):
+        model = pictures.pop(0)
     if bool(pictures) == (texts is not None):
         raise UsageError("it is not clear what to encode", next_step="give pictures, or a file of --texts")
     if out.suffix != ".npy":
         raise UsageError(f"{out} is no name for codes", next_step="let it end in .npy")
     ids_path = free_file(out.with_suffix(".ids.txt"))
     free_file(out)
-    opened = Model.from_pretrained(model, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
+    opened = Model.from_pretrained(
+        _chosen(model), bits=bits, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path
+    )
     if texts is not None:
         ids, found = _encode_texts(opened, texts)
     else:
-        ids, found = _encode_pictures(opened, picture_files(pictures or []))
+        ids, found = _encode_pictures(opened, picture_files(map(Path, pictures)))
     with written_whole(ids_path) as file:
         file.write(b"".join(os.fsencode(id_) + b"\n" for id_ in ids))
     _write(found, out, values)
@@ -64,6 +74,22 @@ def encode(
         write_json(facts)
     else:
         write_text("\n".join(f"{name}: {value}" for name, value in facts.items()))
+
+
+def _is_model(name: str) -> bool:
+    from deepbinaries.model_folder import CONFIG
+    from deepbinaries.pretrained import names
+
+    return name in names() or (Path(name) / CONFIG).is_file()
+
+
+def _chosen(model: str | None) -> str:
+    from deepbinaries.pretrained import default
+
+    chosen = model or os.environ.get(VARIABLE) or default()
+    if chosen is None:
+        raise UsageError("no model was given to encode by", next_step="give --model FOLDER, as `train` writes it")
+    return chosen
 
 
 def _write(found: "NDArray[Any]", out: Path, as_values: bool) -> None:

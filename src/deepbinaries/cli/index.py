@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deepbinaries.cli.collection_options import ModelAt, model_to_index_by
+from deepbinaries.cli.collection_options import Bits, ModelAt, model_to_index_by
 from deepbinaries.cli.output import AsJson, complain, say, write_json, write_text
+from deepbinaries.cli.search_codes import shown_place
 from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
 from deepbinaries.errors import Error, UsageError
 
@@ -28,6 +29,7 @@ Exclude = Annotated[
 def index(
     folder: Photographs,
     model: ModelAt = None,
+    bits: Bits = None,
     index_: IndexTo = None,
     exclude: Exclude = None,
     device: Device = "auto",
@@ -37,19 +39,18 @@ def index(
 ) -> None:
     """Index the photographs of a folder; run again, it looks only at what is new, changed, moved or gone.
 
-    Photographs are only read. Example: deepbinaries index ~/Pictures --model demo/model
+    Photographs are only read. Example: deepbinaries index ~/Pictures
     """
     from deepbinaries.search import Report, index_folder
     from deepbinaries.search.layout import NAME
 
     place = index_ or folder / NAME
-    by = model_to_index_by(model, place, device, backbone_weights, proposer_path)
+    by = model_to_index_by(model, place, device, backbone_weights, proposer_path, bits)
     report = Report()
     try:
         index_folder(folder, by, index=index_, excludes=exclude or (), report=report)
     except KeyboardInterrupt:
-        done = report.unchanged + report.encoded + report.recognised
-        complain(f"{done:,} of {report.files:,} pictures are done; run it again to go on")
+        complain(f"{report.done:,} of {report.files:,} pictures are done; run it again to go on")
         raise
     _tell(report, place, as_json)
 
@@ -57,6 +58,7 @@ def index(
 def watch(
     folder: Photographs,
     model: ModelAt = None,
+    bits: Bits = None,
     index_: IndexTo = None,
     exclude: Exclude = None,
     every: Annotated[float, typer.Option(help="Seconds between two looks at the folder.")] = 60.0,
@@ -75,7 +77,7 @@ def watch(
     if not 0 < every < float("inf"):
         raise UsageError(f"{every} seconds are no time to wait", next_step="give a positive number")
     place = index_ or folder / NAME
-    by = model_to_index_by(model, place, device, backbone_weights, proposer_path)
+    by = model_to_index_by(model, place, device, backbone_weights, proposer_path, bits)
 
     def run() -> "Report":
         return index_folder(folder, by, index=index_, excludes=exclude or (), progress=False)
@@ -90,7 +92,9 @@ def watch(
 def import_codes(
     codes: Annotated[Path, typer.Argument(help="Codes, an .npy file as `encode` writes it.")],
     ids: Annotated[Path, typer.Option(help="Their ids, one a line.")],
-    index_: Annotated[Path, typer.Option("--index", help="The folder of the index, made where there is none.")],
+    index_: Annotated[
+        str, typer.Option("--index", help="The index, made where there is none: a folder, or postgresql://...")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Make an index of ready codes, for programs that search codes by themselves.
@@ -99,7 +103,7 @@ def import_codes(
     """
     from deepbinaries.search.importing import import_codes as put_codes
 
-    facts = {"index": str(index_), "items": put_codes(codes, ids, index_)}
+    facts = {"index": shown_place(index_), "items": put_codes(codes, ids, index_)}
     if as_json:
         write_json(facts)
     else:

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from deepbinaries.cli.collection_options import IndexAt, ModelAt, given_model
 from deepbinaries.cli.output import AsJson, complain, free_file, write_json, write_table
+from deepbinaries.cli.previews import can_show_pictures, write_with_previews
+from deepbinaries.cli.search_codes import codes_at, search_codes
 from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
 from deepbinaries.errors import UsageError
 from deepbinaries.files import written_whole
@@ -64,6 +67,24 @@ def search(
     from deepbinaries.search import Collection, Filter, parse
     from deepbinaries.search.looks import ALIKE
 
+    if (codes := codes_at(index)) is not None:
+        options = {
+            "--offset": offset,
+            "--folder": folder,
+            "--since": since,
+            "--until": until,
+            "--sort": sort != Sort.RELEVANCE,
+            "--sentences": sentences,
+            "--strong": strong,
+            "--all": everything,
+            "--unfold": unfold,
+            "--files-only": files_only or null,
+            "--sheet": sheet or open_,
+        }
+        with codes:
+            if not search_codes(codes, query, count, options, as_json=as_json):
+                raise typer.Exit(NOTHING)
+        return
     if strong and everything:
         raise UsageError("--strong and --all ask for opposites", next_step="give one of them")
     parts, where = parse(query), Filter(folder, since, until)
@@ -111,7 +132,13 @@ def _write_paths(collection: "Collection", answer: "Answer", end: bytes) -> None
 
 def _write_hits(collection: "Collection", answer: "Answer", *, with_sentences: bool) -> None:
     head = ["strength", "bits", "date", "sentence" if with_sentences else "picture", "beside" if with_sentences else ""]
-    write_table(head, [_row(collection, hit, with_sentences) for hit in answer.hits])
+    rows = [_row(collection, hit, with_sentences) for hit in answer.hits]
+    console = Console()
+    if not can_show_pictures(console):
+        write_table(head, rows)
+    elif rows:
+        pictures = [collection.thumbnail(hit.picture) for hit in answer.hits]
+        write_with_previews(console, head, list(zip(pictures, rows, strict=True)))
 
 
 def _row(collection: "Collection", hit: "Hit", with_sentences: bool) -> list[str]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepbinaries.cli.collection_options import ModelAt, given_model, model_to_index_by
+from deepbinaries.cli.collection_options import Bits, ModelAt, given_model, model_to_index_by
 from deepbinaries.cli.index import Exclude
 from deepbinaries.cli.output import complain
+from deepbinaries.cli.search_codes import codes_at, is_database
 from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
 from deepbinaries.errors import MissingExtraError, UsageError
 from deepbinaries.files import read_lines
@@ -25,10 +26,10 @@ VARIABLE = "DEEPBINARIES_TOKEN"
 
 def serve(
     folder: Annotated[
-        Path | None, typer.Argument(help="Photographs, indexed now and kept current; default: only serve an index.")
+        str | None, typer.Argument(help="Photographs, indexed now and kept current; default: only serve an index.")
     ] = None,
     index: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="The index; default: .deepbinaries in the folder, or that of the current folder."),
     ] = None,
     bind: Annotated[str, typer.Option(help="The address to listen on; others than 127.0.0.1 need a token.")] = (
@@ -44,6 +45,7 @@ def serve(
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     every: Annotated[float, typer.Option(help="Seconds between two looks at the folder.")] = 60.0,
     model: ModelAt = None,
+    bits: Bits = None,
     exclude: Exclude = None,
     device: Device = "auto",
     backbone_weights: BackboneWeights = None,
@@ -51,7 +53,8 @@ def serve(
 ) -> None:
     """Serve a page on which photographs are found by a sentence or a picture, and an HTTP interface for programs.
 
-    Examples: deepbinaries serve ~/Pictures --model demo/model --open; deepbinaries serve --index codes-index
+    Examples: deepbinaries serve ~/Pictures --open; deepbinaries serve --index codes-index; deepbinaries serve
+    postgresql://db.example.org/photos
     """
     try:
         from deepbinaries.web.running import run
@@ -61,13 +64,15 @@ def serve(
     if not 0 < every < float("inf"):
         raise UsageError(f"{every} seconds are no time to wait", next_step="give a positive number")
     settings = Settings(bind, port, _token(token_file), tuple(name or ()))
+    if is_database(folder):
+        folder, index = None, index or folder
     source: CodesAlone | Photographs
     if folder is not None:
         from deepbinaries.search.layout import NAME
 
-        place = index or folder / NAME
-        by = model_to_index_by(model, place, device, backbone_weights, proposer_path)
-        source = _kept_current(folder, place, by, exclude or [], every)
+        place = Path(index or Path(folder) / NAME)
+        by = model_to_index_by(model, place, device, backbone_weights, proposer_path, bits)
+        source = _kept_current(Path(folder), place, by, exclude or [], every)
     else:
         source = _as_it_is(
             index, given_model(model, device, backbone_weights, proposer_path), writable=settings.token is not None
@@ -99,16 +104,14 @@ def _kept_current(folder: Path, place: Path, by: "LazyModel", exclude: list[str]
     return Photographs(place, model=by, indexing=indexing)
 
 
-def _as_it_is(index: Path | None, by: "LazyModel | None", *, writable: bool) -> "CodesAlone | Photographs":
+def _as_it_is(index: str | None, by: "LazyModel | None", *, writable: bool) -> "CodesAlone | Photographs":
     """What an index holds: photographs, or codes alone."""
-    from deepbinaries.index import open_index
     from deepbinaries.search import Collection
-    from deepbinaries.search.layout import CONFIG, find_folder
     from deepbinaries.web.codes_alone import CodesAlone
     from deepbinaries.web.photographs import Photographs
 
-    if index is not None and not (find_folder(index) / CONFIG).exists() and (index / "segments").is_dir():
-        return CodesAlone(open_index(index, writable=writable), writable=writable)
+    if (codes := codes_at(index, writable=writable)) is not None:
+        return CodesAlone(codes, writable=writable)
     with Collection(index, model=by) as collection:  # says what is wrong before anybody asks
         return Photographs(collection.folder, model=by)
 

@@ -9,12 +9,13 @@
 
 from deepbinaries.language.bag_of_words import count_words
 from deepbinaries.language.concepts import Concepts, mine_concepts
-from deepbinaries.language.stop_words import STOP_WORDS
+from deepbinaries.language.stop_words import LITTLE_WORDS, STOP_WORDS
 from deepbinaries.language.tokens import TokenSettings, collapse, words
 from deepbinaries.language.vocabulary import EOS, PAD, UNK, Reading, Vocabulary
 
 __all__ = [
     "EOS",
+    "LITTLE_WORDS",
     "PAD",
     "STOP_WORDS",
     "UNK",

@@ -33,11 +33,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     ('bicycle', None)
     """
     limit = min(len(word) // 3, 3)
-    best = None
+    best, letters = None, set(word)
     for candidate in known:
         if candidate == word:
             return candidate
-        if abs(len(candidate) - len(word)) <= limit and (distance := edits(word, candidate)) <= limit:
+        # An edit brings at most one letter and takes one away: most words are too far without being compared.
+        near = abs(len(candidate) - len(word)) <= limit and len(letters.symmetric_difference(candidate)) <= 2 * limit
+        if near and (distance := edits(word, candidate)) <= limit:
             # From here on only a strictly nearer spelling is looked for.
             best, limit = candidate, distance - 1
     return best

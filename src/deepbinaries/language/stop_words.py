@@ -35,4 +35,6 @@ put putting pose posing get getting got go going come coming use using used try 
 surround surrounded cover covered fill filled placed attach attached
 """
 
+# Of these, the words by which nothing can be looked for; colours and deeds can be, though they are no concepts.
+LITTLE_WORDS = frozenset(" ".join((_GRAMMAR, _QUANTITY, _LAYOUT)).split())
 STOP_WORDS = frozenset(" ".join((_GRAMMAR, _QUANTITY, _LAYOUT, _LOOKS, _DOING)).split())

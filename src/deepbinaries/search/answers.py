@@ -8,18 +8,19 @@ from deepbinaries.search.queries import Unknown
 from deepbinaries.search.relevance import Strength
 from deepbinaries.search.skipped import shown
 
-ORDER: tuple[Strength, ...] = ("strong", "weak", "none")
-
 
 @dataclass(frozen=True)
 class Hit:
-    """A picture that was found, or the picture beside which a sentence was found."""
+    """A picture that was found, or a sentence with the picture beside which it stands."""
 
-    id: str  # of the picture, or of the sentence
+    id: str  # of what was found: the picture, or the sentence
+    picture: str  # id of the picture, by which its thumbnail is asked for; a sentence may stand beside several
     paths: tuple[str, ...]  # files with this content, relative to the photographs' folder
     distance: int  # bits in which the codes differ
     weighted: float  # the same by how sure the query is of its bits, 0 to 1
     strength: Strength
+    width: int  # pixels of the picture, as it is seen upright
+    height: int
     date: str  # 2024-05-31T18:00:00
     date_from: str  # "camera" or "file": what tells the date
     captions: tuple[str, ...] = ()
@@ -39,6 +40,8 @@ class Photograph:
     paths: tuple[str, ...]  # files with this content, relative to the photographs' folder
     date: str
     date_from: str
+    width: int  # pixels, as it is seen upright
+    height: int
     n_bytes: int
     captions: tuple[str, ...]
 

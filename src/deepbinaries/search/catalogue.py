@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deepbinaries.index.durable import corrupt
 from deepbinaries.search.database import AT_ONCE, Database, proven, row_sum
 from deepbinaries.search.filters import Filter
+from deepbinaries.search.originals import content_id
 
 FILE = "catalogue.db"
 PICTURES, SENTENCES, ORPHANS = "pictures", "sentences", "orphans"
@@ -56,7 +58,7 @@ class Item:
     """A picture by its content."""
 
     id: str
-    width: int  # pixels that were decoded: a large JPEG may be decoded to fewer
+    width: int  # pixels, as it is seen upright
     height: int
     taken: str | None  # by the camera's clock, where the picture says it
     look: bytes  # what it looks like in the small: 8 bytes, see `deepbinaries.search.looks`
@@ -67,6 +69,7 @@ class Catalogue:
 
     def __init__(self, folder: Path, *, writable: bool = False):
         self.database = Database(folder / FILE, writable=writable)
+        self._proven_rows = self._proven_said = -1  # the versions of which all rows were proven
         if writable and not self.database.rows("SELECT 1 FROM sqlite_master WHERE name = 'facts'"):
             with self.database.transaction():
                 for statement in _SCHEMA:
@@ -107,13 +110,22 @@ class Catalogue:
         statement = "SELECT id FROM items WHERE id IN" if kind == PICTURES else "SELECT id FROM said WHERE id IN"
         return {row[0] for row in self.database.rows_of(statement, ids)}
 
+    def with_file(self, ids: Iterable[str]) -> set[str]:
+        """Those of some pictures that a file holds."""
+        return {row[0] for row in self.database.rows_of("SELECT id FROM files WHERE id IN", ids)}
+
     def ids_where(self, wanted: Filter, kind: str = PICTURES) -> list[str]:
-        """The ids of pictures, or of sentences, with a file that a filter lets through."""
+        """The ids of pictures, or of sentences, known or not, with a file that a filter lets through."""
+        self._prove_what_filters_see()
         condition, values = wanted.condition()
-        which = "files.id" if kind == PICTURES else "said.id"
-        beside = "" if kind == PICTURES else " JOIN said ON said.path = files.path"
-        statement = f"SELECT DISTINCT {which} FROM files JOIN items ON items.id = files.id{beside} WHERE {condition}"  # noqa: S608 - no word of it is a user's
-        return [row[0] for row in self.database.rows(statement, values)]
+        which = "+files.id" if kind == PICTURES else "files.said"
+        # Joined so, and with these signs, SQLite reads the tables themselves: its indexes are not proven.
+        tables = "files CROSS JOIN items ON items.id = +files.id"
+        statement = f"SELECT {which} FROM {tables} WHERE {condition}"  # noqa: S608 - no word of it is a user's
+        found = list(dict.fromkeys(row[0] for row in self.database.rows(statement, values)))
+        if kind == PICTURES:
+            return found
+        return sorted({content_id(text.encode()) for said in found for text in json.loads(said)})
 
     def thumbnail(self, id_: str) -> bytes | None:
         """The small picture of an item, a WebP file."""
@@ -126,6 +138,7 @@ class Catalogue:
 
     def files_beside(self, ids: Iterable[str]) -> dict[str, list[File]]:
         """The files beside which each sentence stands, in the order of their paths."""
+        self._prove_said()
         pairs = sorted(self.database.rows_of("SELECT id, path FROM said WHERE id IN", ids))
         rows = self.database.rows_of(f"{_FILES} WHERE path IN", {path for _, path in pairs})
         files = {file.path: file for file in self._files(rows)}
@@ -219,6 +232,29 @@ class Catalogue:
             for row in self.database.rows_of("SELECT id, content, sum FROM thumbnails WHERE id IN", some):
                 self._proven(row)
         return n_rows + len(ids)
+
+    def _prove_what_filters_see(self) -> None:
+        """Prove every row by which a filter decides, once for each state of the database.
+
+        A row whose date or path has changed would else be passed over, and nobody would ever see it.
+        """
+        version = self.database.version
+        if version != self._proven_rows:
+            self.database.prove(f"{_FILES} ORDER BY path", f"{_ITEMS} ORDER BY id")
+            self._proven_rows = version
+
+    def _prove_said(self) -> None:
+        """Prove, once for each state, that `said` holds what the rows of files say; its own rows have no sums."""
+        while (version := self.database.version) != self._proven_said:
+            self._prove_what_filters_see()
+            pairs = self.database.rows("SELECT id, path FROM said ORDER BY id, path")
+            known = {id_ for id_, _ in pairs}  # of what is not known at all the codes tell
+            texts = self.database.rows("SELECT path, said FROM files WHERE said != '[]'")
+            said = {(content_id(text.encode()), path) for path, of_file in texts for text in json.loads(of_file)}
+            if len(pairs) == len(set(pairs)) and set(pairs) == {pair for pair in said if pair[0] in known}:
+                self._proven_said = version
+            elif self.database.version == version:
+                raise corrupt(self.database.path.parent, f"sentences of {FILE} are not those beside the pictures")
 
     def _files(self, rows: Iterable[Any]) -> list[File]:
         found = []

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -14,13 +15,15 @@ from deepbinaries.errors import DataError, Error, UsageError, unknown_name
 from deepbinaries.index.durable import corrupt
 from deepbinaries.search.answers import Answer, Photograph, nothing
 from deepbinaries.search.catalogue import PICTURES, SENTENCES, File
+from deepbinaries.search.describing import MissingRowsError
 from deepbinaries.search.filters import Filter
-from deepbinaries.search.finding import Finding, MissingRowsError, Sort, find
+from deepbinaries.search.finding import find
 from deepbinaries.search.generation import Generation
 from deepbinaries.search.layout import CONFIG, Layout, find_folder, read_layout
 from deepbinaries.search.looks import ALIKE
-from deepbinaries.search.models import LazyModel
-from deepbinaries.search.queries import Part, Unknown, combine, unknown_words
+from deepbinaries.search.models import LazyModel, maker
+from deepbinaries.search.pages import Page, Sort
+from deepbinaries.search.queries import Part, Unknown, combine, is_understood, unknown_words
 from deepbinaries.search.relevance import Null, Strength, estimate
 
 if TYPE_CHECKING:
@@ -94,7 +97,7 @@ class Collection:
             raise UsageError("nothing is asked for", next_step='give a sentence such as "a dog on a beach"')
         if kind not in (PICTURES, SENTENCES):
             raise unknown_name("kind of item", kind, (PICTURES, SENTENCES))
-        page = Finding(k, offset, where or Filter(), sort, least, alike, kind)
+        page = Page(k, offset, where or Filter(), sort, least, alike, kind)
         for attempt in range(_ATTEMPTS):
             generation = self._current()
             version = 0
@@ -126,6 +129,8 @@ class Collection:
             paths=tuple(file.path for file in files),
             date=item.taken or files[0].date,
             date_from="camera" if item.taken else "file",
+            width=item.width,
+            height=item.height,
             n_bytes=files[0].size,
             captions=tuple(dict.fromkeys(text for file in files for text in file.said)),
         )
@@ -165,7 +170,7 @@ class Collection:
             "photographs": str(self.photographs),
             **catalogue.counts(),
             "bits": generation.bits,
-            "n_bytes": sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()),
+            "n_bytes": _bytes_in(self.folder),
             "finished": catalogue.fact("finished"),
             "model": generation.facts["model"],
             "model_folder": generation.facts.get("folder"),
@@ -194,11 +199,14 @@ class Collection:
             if self._generation is None or self._changed():
                 stamp = self._look()
                 self._layout = read_layout(self.folder)
-                if self._generation is None or self._generation.home != self._layout.home:
+                if self._generation is None or self._is_over(self._generation):
                     self._retire()
                     self._generation, self._null = Generation(self._layout.home), None
                 self._stamp = stamp
             return self._generation
+
+    def _is_over(self, generation: Generation) -> bool:
+        return generation.home != self._layout.home or generation.is_replaced()
 
     def _retire(self) -> None:
         """Let the generation that answers become the last one, and close the one before it."""
@@ -216,19 +224,16 @@ class Collection:
         return status.st_ino, status.st_mtime_ns
 
     def _changed(self) -> bool:
-        return self._look() != self._stamp
+        generation = self._generation
+        return self._look() != self._stamp or (generation is not None and generation.is_replaced())
 
     def _model(self, generation: Generation) -> LazyModel:
         """The model that made a generation: the given one, if it is that."""
         made_by = generation.facts["model"]
         if made_by not in self._models:
-            folder = generation.facts.get("folder")
-            model = self._given_model or LazyModel(str(folder))
-            if self._given_model is None and not Path(str(folder)).is_dir():
-                raise DataError(
-                    f"the model that {self.folder} was made by is not in {folder} any more",
-                    next_step="say where it is with --model",
-                )
+            model = self._given_model or maker(generation.facts, self.folder)
+            if self._given_model and model.bits != generation.bits and model.fingerprint != made_by:
+                model = _of_length(model, generation.bits)
             if model.fingerprint != made_by:
                 raise DataError(
                     f"this index was made by another model (digest {made_by[:12]}...) than the one in {model.folder} "
@@ -254,8 +259,8 @@ class Collection:
                     unknown += unknown_words(reading, model.vocabulary)
                     if reading.cut:
                         notes.append(f"past the model's length and left out: {', '.join(reading.cut)}")
-                    if not reading.understood:
-                        notes.append(f"no word of {part.what!r} is known")
+                    if not is_understood(reading):
+                        notes.append(f"no word of {part.what!r} is known" + " but little ones" * reading.understood)
                         continue
                     values.append(model.encode_texts(str(part.what), values=True)[0])
             weights.append(part.weight)
@@ -276,6 +281,15 @@ class Collection:
         return self._null[1]
 
 
+def _of_length(model: LazyModel, bits: int) -> LazyModel:
+    """A model with codes of so many bits; as it is where it has none of these."""
+    other = model.of_bits(bits)
+    try:
+        return other if other.bits == bits else model
+    except UsageError:
+        return model
+
+
 def _code_of(id_: str, generation: Generation) -> Codes:
     index = generation.indexes[PICTURES]
     if id_ not in index:
@@ -285,6 +299,15 @@ def _code_of(id_: str, generation: Generation) -> Codes:
 
 def _absent(id_: str) -> DataError:
     return DataError(f"there is no picture {id_[:40]!r} in this index", next_step="search again: it may have changed")
+
+
+def _bytes_in(folder: Path) -> int:
+    """The bytes of all files in a folder and below; one that goes meanwhile counts for nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total
 
 
 def _is_same(path: Path, known: File) -> bool:

@@ -7,28 +7,35 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from deepbinaries.errors import CorruptIndexError, Error
+from deepbinaries.errors import Error
+from deepbinaries.index.connecting import Reader, connect
 from deepbinaries.index.durable import corrupt, from_sqlite, sync_folder
 
 AT_ONCE = 500  # values in one statement; old releases of SQLite allow 999
-_WAIT = 10.0  # seconds for which a reader waits while another process brings the log in order
 
 Row = tuple[Any, ...]
+
+_NAMES = {kind: kind.__name__.encode() for kind in (str, bytes, int, float, type(None))}
 
 
 class Database:
     """An open database. Writers sync every commit and empty its log; readers change nothing, on whatever disk."""
 
     def __init__(self, path: Path, *, writable: bool):
-        self.path, self._lock = path, threading.RLock()
-        self._connection = self._opened_to_write() if writable else self._opened_to_read()
+        self.path, self._lock = path, threading.RLock()  # which lets one thread in at a time
+        self._reader = None if writable else self._opened_to_read()
+        self._writer = self._opened_to_write() if writable else None
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """What a statement gives."""
-        with self._lock, self._own_errors():
-            return self._connection.execute(statement, values).fetchall()
+
+        def look() -> list[Row]:
+            with self._own_errors():
+                return self._connection.execute(statement, values).fetchall()
+
+        with self._lock:
+            return self._reader.patiently(look) if self._reader else look()
 
     def rows_of(self, statement: str, keys: Iterable[Any]) -> list[Row]:
         """What a statement that ends in `IN` gives for these keys, however many they are."""
@@ -37,6 +44,25 @@ class Database:
             some = keys[start : start + AT_ONCE]
             found += self.rows(f"{statement} ({', '.join('?' * len(some))})", some)
         return found
+
+    def prove(self, *statements: str) -> None:
+        """Read all rows that statements give, each with a sum at its end, which must fit; their keys must ascend."""
+        reader = Reader(self.path)  # this takes its time, in which others may ask
+
+        def look() -> None:
+            with self._own_errors():
+                for statement in statements:
+                    last = None
+                    for row in reader.connection.execute(statement):
+                        key = proven(row, self.path)[0]
+                        if last is not None and key <= last:  # one row in the place of another
+                            raise corrupt(self.path.parent, f"a row of {self.path.name} is not where it was written")
+                        last = key
+
+        try:
+            reader.patiently(look)
+        finally:
+            reader.connection.close()
 
     def run(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each row, inside a `transaction`."""
@@ -61,6 +87,17 @@ class Database:
                 # A bit that flips in the log would undo commits without a word.
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
+    @property
+    def version(self) -> int:
+        """A number that is another one after every change by somebody else."""
+        with self._lock:
+            number = int(self.rows("PRAGMA data_version")[0][0])
+            return number + (self._reader.n_opened << 32 if self._reader else 0)  # each connection counts for itself
+
+    def is_replaced(self) -> bool:
+        """Whether another database has this name by now: an index that was removed and made anew, or put back."""
+        return self._reader is not None and self._reader.is_replaced()
+
     def integrity(self) -> str:
         """What SQLite's own check says: "ok", or what is wrong."""
         return "; ".join(str(row[0]) for row in self.rows("PRAGMA integrity_check(10)"))
@@ -69,40 +106,25 @@ class Database:
         with self._lock:
             self._connection.close()
 
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        connection = self._reader.connection if self._reader else self._writer
+        assert connection is not None  # noqa: S101 - one of both is always there
+        return connection
+
     def _opened_to_write(self) -> sqlite3.Connection:
         with self._own_errors():
-            connection = self._connect("mode=rwc")
+            connection = connect(self.path, "mode=rwc")
             connection.execute("PRAGMA journal_mode=WAL").fetchall()
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA wal_autocheckpoint=0").fetchall()
         sync_folder(self.path.parent)  # SQLite syncs the names of its logs, but not that of its database
         return connection
 
-    def _opened_to_read(self) -> sqlite3.Connection:
+    def _opened_to_read(self) -> Reader:
         if not self.path.exists():
             raise corrupt(self.path.parent, f"{self.path.name} is not there")
-        connection = self._connect("mode=ro")
-        try:
-            connection.execute("PRAGMA wal_autocheckpoint=0").fetchall()
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged name is in SQLite's message as it stands
-            connection.close()
-            problem = self._translated(error)
-            if isinstance(problem, CorruptIndexError):
-                raise problem from error
-            log = self.path.with_name(f"{self.path.name}-wal")
-            if log.exists() and log.stat().st_size:
-                raise Error(
-                    f"{self.path} was not closed and cannot be read from a folder that cannot be written ({error})",
-                    next_step="open it once where the folder can be written",
-                ) from error
-            return self._connect("mode=ro&immutable=1")
-        return connection
-
-    def _connect(self, how: str) -> sqlite3.Connection:
-        where = f"file:{quote(str(self.path.absolute()))}?{how}"
-        # Transactions are begun by hand, and `_lock` lets one thread in at a time.
-        return sqlite3.connect(where, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        return Reader(self.path)
 
     @contextmanager
     def _own_errors(self) -> Iterator[None]:
@@ -123,11 +145,11 @@ def row_sum(*values: str | bytes | int | None) -> int:
     >>> row_sum("a", 1) == row_sum("a", 1), row_sum("a", 1) == row_sum("a1"), row_sum("1") == row_sum(1)
     (True, False, False)
     """
-    total = 0
+    parts = []
     for value in values:
         content = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-        total = zlib.crc32(f"{type(value).__name__} {len(content)} ".encode() + content, total)
-    return total
+        parts.append(b"%b %d %b" % (_NAMES[type(value)], len(content), content))
+    return zlib.crc32(b"".join(parts))
 
 
 def proven(row: Row, path: Path) -> Row:

@@ -53,7 +53,7 @@ class Filter:
     def condition(self) -> tuple[str, list[Any]]:
         """The same for SQL, over the tables `files` and `items`."""
         when = "coalesce(items.taken, files.date)"
-        conditions = ["files.id IS NOT NULL"]
+        conditions = ["+files.id IS NOT NULL"]
         values: list[Any] = []
         if self.folder:
             conditions.append("files.path >= ? AND files.path < ?")

@@ -18,12 +18,12 @@ import numpy as np
 from deepbinaries import __version__
 from deepbinaries.codes import Codes
 from deepbinaries.errors import DataError
-from deepbinaries.index.durable import own_errors
+from deepbinaries.index.durable import make_durably, own_errors
 from deepbinaries.index.locking import WriterLock
 from deepbinaries.progress import track
-from deepbinaries.search.catalogue import ORPHANS, PICTURES, SENTENCES, File
+from deepbinaries.search.catalogue import ORPHANS, PICTURES, SENTENCES, Catalogue, File
 from deepbinaries.search.generation import Generation
-from deepbinaries.search.layout import CONFIG, NAME, claim_generation, make_folder, read_layout
+from deepbinaries.search.layout import CONFIG, NAME, Layout, claim_generation, make_folder, stored_layout
 from deepbinaries.search.models import LazyModel
 from deepbinaries.search.originals import local_time
 from deepbinaries.search.relevance import estimate
@@ -40,6 +40,7 @@ class Report:
     """What a run did."""
 
     files: int = 0  # pictures in the folder and below
+    done: int = 0  # of these, looked at so far
     unchanged: int = 0  # of these, not even opened
     recognised: int = 0  # opened, their content was known: moved, copied or touched
     encoded: int = 0  # decoded and encoded
@@ -75,11 +76,15 @@ def index_folder(
     if not root.is_dir():
         raise DataError(f"{root} is no folder", next_step="give the folder of the photographs")
     place = Path(index) if index is not None else root / NAME
-    layout = make_folder(place, root)
+    make_folder(place, root)  # refuses a folder of something else before anything is written to it
     with ExitStack() as stack, own_errors(place):
-        place.mkdir(parents=True, exist_ok=True)
+        if not (place / CONFIG).exists():
+            make_durably(place)
         stack.callback(WriterLock(place).release)
-        if not (place / CONFIG).exists() or layout.root != read_layout(place).root:
+        stored, layout = stored_layout(place), make_folder(place, root)
+        if layout != stored:
+            if stored is not None and stored.generation:
+                _refuse_other_photographs(stored, root)
             layout.write()
         home = claim_generation(layout, model.fingerprint, model.facts)
         generation = stack.enter_context(closing(Generation(home, bits=model.bits, writable=True)))
@@ -118,7 +123,7 @@ class _Run:
         again = self.catalogue.fact("reader") != _reader()  # it may read what the last one could not
         left = [seen for seen in self.found.pictures if not self._is_known(seen, again)]
         self.report.files = len(self.found.pictures)
-        self.report.unchanged = self.report.files - len(left)
+        self.report.unchanged = self.report.done = self.report.files - len(left)
         self._refuse()
         known = self.catalogue.ids()
         with closing(take_up(self.root, left, known, self.model, workers=workers)) as taken:
@@ -154,6 +159,7 @@ class _Run:
         if portion:
             self._put([self._file(one) for one in portion], list(new.values()))
             self.generation.settle()
+        self.report.done += len(portion)
         self.report.encoded += len(new)
         self.report.recognised += sum(one.id is not None and one.item is None for one in portion)
         return set(new)
@@ -193,6 +199,24 @@ class _Run:
         self.generation.settle()
         if self.catalogue.pending(ORPHANS):
             self.catalogue.settle(ORPHANS)
+
+
+def _refuse_other_photographs(stored: Layout, root: Path) -> None:
+    """Raise where no file of an index is in a folder: photographs may have moved, but others would replace them all."""
+    with closing(Catalogue(stored.home)) as catalogue:
+        files = [file for file in catalogue.files() if file.id is not None]
+    if files and not any(_has_size(root / file.path, file.size) for file in files):
+        raise DataError(
+            f"{stored.folder} is the index of {stored.photographs}, and {root} holds none of its photographs",
+            next_step="give --index another folder, or remove that index if it is not needed any more",
+        )
+
+
+def _has_size(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
 
 
 def _reader() -> str:

@@ -12,19 +12,25 @@
 Another model makes another generation; the old one answers until `collection.json` names the new one.
 """
 
+import json
 import os
+import re
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from deepbinaries.errors import DataError, Error
-from deepbinaries.files import read_json, write_json
-from deepbinaries.index.durable import sync_folder
+from deepbinaries.errors import DataError, Error, UsageError
+from deepbinaries.files import read_bytes, read_json
+from deepbinaries.index.durable import UNFINISHED, make_durably, sync_folder, write_durably
+from deepbinaries.index.locking import FILE as LOCK
 
 NAME = ".deepbinaries"  # inside the photographs' folder, unless another place is given
 CONFIG, SKIPPED, GENERATIONS, GENERATION = "collection.json", "skipped.csv", "generations", "generation.json"
 FORMAT, VERSION = "deepbinaries-collection", 1
+
+_OURS = {CONFIG, CONFIG + UNFINISHED, SKIPPED, LOCK}
+_NAME_OF_GENERATION = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,7 @@ class Layout:
     def write(self) -> None:
         """Write `collection.json`, at once."""
         content = {"format": FORMAT, "version": VERSION, "root": self.root, "generation": self.generation}
-        write_json(content, self.folder / CONFIG, indent=1)
-        sync_folder(self.folder)
+        _write(content, self.folder / CONFIG)
 
 
 def read_layout(folder: Path) -> Layout:
@@ -67,6 +72,8 @@ def read_layout(folder: Path) -> Layout:
         raise DataError(
             f"there is no index of photographs in {folder}", next_step="make one: deepbinaries index FOLDER --model ..."
         )
+    if _is_lost(path):
+        raise _damaged(path)
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"{path} does not describe an index of photographs", next_step="give another folder")
@@ -77,14 +84,22 @@ def read_layout(folder: Path) -> Layout:
         )
     root, generation = content.get("root"), content.get("generation")
     if not isinstance(root, str) or not isinstance(generation, str) or Path(generation).name != generation:
-        raise DataError(f"{path} is damaged", next_step="index the photographs again; they are not touched")
+        raise DataError(
+            f"{path} is damaged", next_step="remove it and index the photographs again; they are not touched"
+        )
     return Layout(folder, root, generation)
+
+
+def stored_layout(folder: Path) -> Layout | None:
+    """The layout of the collection in a folder; None where there is none, or nothing of it can be read."""
+    return None if _is_lost(folder / CONFIG) else read_layout(folder)
 
 
 def find_folder(where: Path | None) -> Path:
     """The folder of a collection: a given one, the one inside a folder of photographs, or that of the current folder
     or of one above it."""
     if where is not None:
+        _refuse_database(where)
         return where if (where / CONFIG).is_file() or where.name == NAME else where / NAME
     here = Path.cwd()
     for folder in (here, *here.parents):
@@ -94,14 +109,23 @@ def find_folder(where: Path | None) -> Path:
 
 
 def make_folder(folder: Path, photographs: Path) -> Layout:
-    """The layout of a collection for these photographs; its folder is made where there is none."""
+    """The layout of a collection for these photographs, in its folder or in one that is still to be made."""
+    _refuse_database(folder)
     root = os.path.relpath(photographs.resolve(), folder.resolve())
-    if (folder / CONFIG).exists():
-        layout = read_layout(folder)
-        return layout if layout.root == root else replace(layout, root=root)
-    if folder.is_dir() and any(path.name != "lock" and path.name[0] != "." for path in folder.iterdir()):
+    if (layout := stored_layout(folder)) is not None:
+        return replace(layout, root=root)
+    if folder.is_dir() and not _is_free(folder):
         raise DataError(f"{folder} holds something else", next_step="give an empty folder, or one that is not there")
     return Layout(folder, root)
+
+
+def _refuse_database(folder: Path) -> None:
+    """Say that the address of a database is no folder, without repeating it: it may hold a password."""
+    if folder.parts[:1] in (("postgresql:",), ("postgres:",)):
+        raise UsageError(
+            "photographs are indexed in a folder; a database holds codes alone",
+            next_step="give --index a folder, or put codes into the database with deepbinaries import-codes",
+        )
 
 
 def claim_generation(layout: Layout, fingerprint: str, facts: dict[str, Any]) -> Path:
@@ -111,11 +135,12 @@ def claim_generation(layout: Layout, fingerprint: str, facts: dict[str, Any]) ->
         if other.name not in (name, layout.generation):
             shutil.rmtree(other, ignore_errors=True)
     home = layout.folder / GENERATIONS / name
+    content = {"model": fingerprint, **facts}
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        content = {"model": fingerprint, **facts}
-        if not (home / GENERATION).exists() or generation_facts(home) != content:
-            write_json(content, home / GENERATION, indent=1)
+        if not (home / GENERATION).exists():
+            make_durably(home)
+        if _is_lost(home / GENERATION) or read_json(home / GENERATION) != content:
+            _write(content, home / GENERATION)
     except OSError as error:
         raise Error(
             f"{home} cannot be made ({error.strerror})", next_step="check permissions, or give --index another folder"
@@ -125,7 +150,36 @@ def claim_generation(layout: Layout, fingerprint: str, facts: dict[str, Any]) ->
 
 def generation_facts(home: Path) -> dict[str, Any]:
     """By which model a generation was made."""
-    facts = read_json(home / GENERATION)
+    facts = None if _is_lost(home / GENERATION) else read_json(home / GENERATION)
     if not isinstance(facts, dict) or not isinstance(facts.get("model"), str):
-        raise DataError(f"{home / GENERATION} is damaged", next_step="index the photographs again")
+        raise _damaged(home / GENERATION)
     return facts
+
+
+def _write(content: dict[str, Any], path: Path) -> None:
+    """Write a description; it is on the disk afterwards, and so is its name."""
+    write_durably(path, [json.dumps(content, allow_nan=False, indent=1).encode("ascii") + b"\n"])
+    sync_folder(path.parent)
+
+
+def _is_lost(path: Path) -> bool:
+    """Whether a description is not there, or a power cut has left nothing of it that could be read."""
+    if not path.exists():
+        return True
+    try:
+        json.loads(read_bytes(path))
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _is_free(folder: Path) -> bool:
+    """Whether nothing lies in a folder but what a run has left there before it, or a power cut, ended it."""
+    rest = [path for path in folder.iterdir() if path.name not in _OURS and path.name[0] != "."]
+    inside = [one for path in rest if path.is_dir() for one in path.iterdir()]
+    known = all(path.name == GENERATIONS for path in rest)
+    return known and all(_NAME_OF_GENERATION.fullmatch(one.name) for one in inside)
+
+
+def _damaged(path: Path) -> DataError:
+    return DataError(f"{path} is damaged", next_step="index the photographs again with --model; they are not touched")

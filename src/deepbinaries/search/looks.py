@@ -14,6 +14,7 @@ from PIL import Image
 THUMBNAIL = 320  # pixels of the longer side
 QUALITY = 75
 GRID = (9, 8)
+_AT_ONCE = 256  # looks that are compared with all before them
 ALIKE = 6  # bits of 64 in which look-alikes may differ
 
 
@@ -46,15 +47,25 @@ def fold(looks: Sequence[bytes], *, most: int = ALIKE) -> list[int]:
     if not looks:
         return []
     all_looks = np.frombuffer(b"".join(looks), dtype=np.uint64)
-    heads: list[int] = []
-    firsts = []
-    head_looks: NDArray[np.uint64] = np.empty(len(looks), dtype=np.uint64)
-    for place, one in enumerate(all_looks):
-        near = np.flatnonzero(np.bitwise_count(head_looks[: len(heads)] ^ one) <= most)
-        if near.size:
-            firsts.append(heads[near[0]])
-        else:
-            head_looks[len(heads)] = one
-            heads.append(place)
-            firsts.append(place)
+    firsts, heads = list(range(len(looks))), np.empty(0, dtype=np.int64)
+    for begin in range(0, len(looks), _AT_ONCE):
+        places = np.arange(begin, min(begin + _AT_ONCE, len(looks)))
+        near = _near(all_looks[places], all_looks[heads], most)
+        known = near.any(axis=1)
+        if known.any():
+            for place, head in zip(places[known].tolist(), heads[near[known].argmax(axis=1)].tolist(), strict=True):
+                firsts[place] = head
+        places = places[~known]
+        # Most pictures look like no other: it is only few pairs that are gone through one by one.
+        for later, earlier in np.argwhere(np.tril(_near(all_looks[places], all_looks[places], most), -1)).tolist():
+            place, other = int(places[later]), int(places[earlier])
+            if firsts[place] == place and firsts[other] == other:
+                firsts[place] = other
+        heads = np.concatenate([heads, [place for place in places.tolist() if firsts[place] == place]]).astype(np.int64)
     return firsts
+
+
+def _near(some: NDArray[np.uint64], others: NDArray[np.uint64], most: int) -> NDArray[np.bool_]:
+    """Which looks are nearly the same, (some, others)."""
+    near: NDArray[np.bool_] = np.bitwise_count(some[:, None] ^ others) <= most
+    return near

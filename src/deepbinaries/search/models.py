@@ -1,29 +1,37 @@
 """A model that is opened when it is first needed: looking after files that did not change needs none."""
 
 import threading
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepbinaries.model_folder import config_digest, read_folder
+from deepbinaries.errors import DataError, UsageError
+from deepbinaries.model_folder import config_digest, read_folder, with_bits
+from deepbinaries.pretrained import name_of, place_of
 
 if TYPE_CHECKING:
     from deepbinaries.model import Model
 
 
 class LazyModel:
-    """A model's folder. What it is made of is read at once, its networks with the first call of `get`."""
+    """A model's folder or name. What it is made of is read at once, its networks with the first call of `get`.
+
+    `bits` as for `Model.from_pretrained`.
+    """
 
     def __init__(
         self,
         folder: str | Path,
         *,
+        bits: int | None = None,
         device: str = "auto",
         backbone_weights: str | Path | None = None,
         proposer_path: str | Path | None = None,
     ):
-        self.folder = Path(folder)
+        self._asked, self.folder = folder, place_of(folder)
         self._settings: dict[str, Any] = {
+            "bits": bits,
             "device": device,
             "backbone_weights": backbone_weights,
             "proposer_path": proposer_path,
@@ -34,7 +42,7 @@ class LazyModel:
     @cached_property
     def config(self) -> dict[str, Any]:
         """What the folder says of the model, its files proven."""
-        return read_folder(self.folder)
+        return with_bits(read_folder(self.folder), self._settings["bits"])
 
     @property
     def fingerprint(self) -> str:
@@ -44,12 +52,18 @@ class LazyModel:
     @property
     def facts(self) -> dict[str, Any]:
         """What an index notes of the model that made it."""
-        return {"folder": str(self.folder.resolve()), "method": self.config["method"], "bits": self.config["bits"]}
+        # A model of the package goes by its name: the package may be installed elsewhere tomorrow.
+        place = name_of(self.folder) or str(self.folder.resolve())
+        return {"folder": place, "method": self.config["method"], "bits": self.config["bits"]}
 
     @property
     def bits(self) -> int:
         """The length of a code."""
         return int(self.config["bits"])
+
+    def of_bits(self, bits: int) -> "LazyModel":
+        """The same model with codes of so many bits."""
+        return LazyModel(self._asked, **(self._settings | {"bits": bits}))
 
     def get(self) -> "Model":
         """The model, opened once, whichever thread asks first."""
@@ -59,3 +73,17 @@ class LazyModel:
 
                 self._model = Model.from_pretrained(self.folder, **self._settings)
             return self._model
+
+
+def maker(facts: Mapping[str, Any], index: Path) -> LazyModel:
+    """The model that made what an index holds, by what the index notes of it."""
+    stated, bits = str(facts.get("folder")), facts.get("bits")
+    try:
+        model = LazyModel(stated, bits=bits)
+    except UsageError:
+        model = None
+    if model is None or not model.folder.is_dir():
+        raise DataError(
+            f"the model that {index} was made by is not in {stated} any more", next_step="say where it is with --model"
+        )
+    return model

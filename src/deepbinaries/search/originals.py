@@ -1,6 +1,7 @@
 """Reading photographs: safely, and never more than reading."""
 
 import hashlib
+import io
 import os
 import re
 import stat
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, JpegImagePlugin
 
 from deepbinaries.errors import PictureError
 from deepbinaries.vision import MAX_BYTES
@@ -70,6 +71,24 @@ def read_original(path: Path) -> Original:
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns) or len(content) != after.st_size:
         raise PictureError("it changed while it was read", next_step="run index again")
     return Original(content, after.st_size, after.st_mtime_ns)
+
+
+def full_size(content: bytes, decoded: tuple[int, int]) -> tuple[int, int]:
+    """The width and height of a picture as it is seen, which may have been `decoded` to fewer pixels.
+
+    Only a JPEG is, and its header was read by a process with limits before.
+    """
+    if not content.startswith(b"\xff\xd8"):
+        return decoded
+    try:
+        with JpegImagePlugin.JpegImageFile(io.BytesIO(content)) as picture:
+            width, height = picture.size
+    except Exception:  # whatever it is, it was decoded
+        return decoded
+    # Stored and seen sides are changed over where the camera was held upright.
+    seen_width, seen_height = decoded
+    turned = abs(seen_width * width - seen_height * height) < abs(seen_width * height - seen_height * width)
+    return (height, width) if turned else (width, height)
 
 
 def local_time(nanoseconds: int) -> str:

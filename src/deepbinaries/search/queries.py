@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from deepbinaries.datasets.formats import SUFFIXES
 from deepbinaries.errors import UsageError
-from deepbinaries.language import Vocabulary
+from deepbinaries.language import LITTLE_WORDS, Vocabulary
 from deepbinaries.language.vocabulary import Reading
 from deepbinaries.search.originals import ID_LENGTH
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 MOST_PARTS = 32
 MOST_WEIGHT = 1000.0
 MOST_TEXT = 10_000  # characters of a sentence
+LOOKED_UP = 10  # unknown words that are compared with every known one
 
 _WEIGHT = re.compile(r"(\d+(?:\.\d+)?):(.+)", re.DOTALL)
 _ID = re.compile(rf"id:([0-9a-f]{{{ID_LENGTH}}})")
@@ -77,20 +79,30 @@ def parse(words: Sequence[str]) -> list[Part]:
 
 def _part(text: str, sign: float) -> Part:
     weight = 1.0
-    if (match := _WEIGHT.fullmatch(text)) and not Path(text).is_file():
+    if (match := _WEIGHT.fullmatch(text)) and _file(text) is None:
         weight, text = float(match[1]), match[2].strip()
     if match := _ID.fullmatch(text):
         return Part("id", match[1], sign * weight)
-    if text.rpartition(".")[2].lower() in SUFFIXES:
-        path = Path(text).expanduser()
-        if not path.is_file():
+    name, dot, suffix = text.rpartition(".")
+    if name and dot and suffix.lower() in SUFFIXES:
+        path = _file(text)
+        if path is None:
             raise UsageError(
-                f"{text} names a picture that is not there", next_step="check the path, and put + between parts"
+                f"{text[:80]} names a picture that is not there", next_step="check the path, and put + between parts"
             )
         return Part("picture", path, sign * weight)
     if not text.strip():
         raise UsageError("the query, or a part of it, is empty", next_step='give a sentence such as "a dog on a beach"')
     return Part("text", text, sign * weight)
+
+
+def _file(text: str) -> Path | None:
+    """The file that a text names, if there is one; many texts can be no name at all."""
+    try:
+        path = Path(text).expanduser()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError, ValueError):  # too long, of a user whom nobody knows, with a zero in it
+        return None
 
 
 def combine(values: Sequence[NDArray[np.floating]], weights: Sequence[float]) -> NDArray[np.float32]:
@@ -110,5 +122,17 @@ def combine(values: Sequence[NDArray[np.floating]], weights: Sequence[float]) ->
 
 
 def unknown_words(reading: Reading, vocabulary: Vocabulary) -> list[Unknown]:
-    """The words of a sentence that are not known, each once, with the nearest known spelling."""
-    return [Unknown(word, vocabulary.nearest(word)) for word in dict.fromkeys(reading.unknown)]
+    """The words of a sentence that are not known, each once, the first of them with the nearest known spelling."""
+    words = list(dict.fromkeys(reading.unknown))
+    nearest = [vocabulary.nearest(word) for word in words[:LOOKED_UP]]
+    return [Unknown(word, near) for word, near in zip_longest(words, nearest)]
+
+
+def is_understood(reading: Reading) -> bool:
+    """Whether a sentence can be searched by: little words say nothing where the others are not known.
+
+    >>> is_understood(Reading(("a",), ("zebra",), ())), is_understood(Reading(("a", "dog"), ("zebra",), ()))
+    (False, True)
+    """
+    telling = any(word.lower() not in LITTLE_WORDS for word in reading.known)
+    return telling or (reading.understood and not reading.unknown)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbinaries.codes import Codes, all_distances
-from deepbinaries.index import Index
+from deepbinaries.index import EmbeddedIndex, Index
 from deepbinaries.language import STOP_WORDS, Vocabulary
 from deepbinaries.search.ranking import Ranked, rank
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from deepbinaries.model import Model
 
 Strength = Literal["strong", "weak", "none"]
+Levels = NDArray[np.int64]  # places in STRENGTHS
+
+STRENGTHS: tuple[Strength, ...] = ("strong", "weak", "none")
 
 PROBES = 200  # neutral sentences
 PROBE_WORDS = (3, 8)  # words of one, the end excluded
@@ -40,9 +43,14 @@ class Threshold:
     strong: float
     weak: float
 
-    def judge(self, distance: float) -> Strength:
-        """How much a distance says."""
-        return "strong" if distance < self.strong else "weak" if distance < self.weak else "none"
+    def judge(self, distances: NDArray[np.floating[Any]]) -> Levels:
+        """How much distances say.
+
+        >>> Threshold(strong=0.2, weak=0.3).judge(np.array([0.1, 0.2, 0.3]))
+        array([0, 1, 2])
+        """
+        levels: Levels = (distances >= self.strong).astype(np.int64) + (distances >= self.weak)
+        return levels
 
 
 @dataclass(frozen=True)
@@ -52,14 +60,14 @@ class Null:
     sentences: Threshold | None = None
     pictures: Threshold | None = None
 
-    def judge(self, ranked: Ranked, *, by_picture: bool) -> list[Strength]:
+    def judge(self, ranked: Ranked, *, by_picture: bool) -> Levels:
         """How much the distances of a picture, or of a sentence, to pictures say.
 
         Of the pictures that were compared only codes are known, so by pictures it is plain distances that are judged.
         """
         threshold = self.pictures if by_picture else self.sentences
         distances = ranked.distances / ranked.bits if by_picture else ranked.weights
-        return [threshold.judge(distance) if threshold else "weak" for distance in distances.tolist()]
+        return threshold.judge(distances) if threshold else np.full(len(distances), STRENGTHS.index("weak"))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -69,7 +77,7 @@ class Null:
         return cls(**{name: Threshold(**pair) for name in ("sentences", "pictures") if (pair := content.get(name))})
 
 
-def estimate(index: Index, model: "Model") -> Null:
+def estimate(index: EmbeddedIndex, model: "Model") -> Null:
     """Measure what chance reaches among the pictures of an index."""
     if not len(index):
         return Null()

@@ -60,7 +60,6 @@ def _figure(collection: Collection, hit: Hit) -> str:
 
 
 def _image(collection: Collection, hit: Hit, words: str) -> str:
-    if hit.sentence:  # the id is that of the sentence
-        return f"<q>{escape(hit.sentence)}</q>"
-    small = base64.b64encode(collection.thumbnail(hit.id)).decode("ascii")
-    return f'<img alt="{escape(words)}" src="data:image/webp;base64,{small}">'
+    small = base64.b64encode(collection.thumbnail(hit.picture)).decode("ascii")
+    size = f'width="{hit.width}" height="{hit.height}"'
+    return f'<img alt="{escape(words)}" {size} src="data:image/webp;base64,{small}">'

@@ -16,7 +16,7 @@ from deepbinaries.features.in_order import in_order
 from deepbinaries.search.catalogue import Item
 from deepbinaries.search.looks import look, thumbnail
 from deepbinaries.search.models import LazyModel
-from deepbinaries.search.originals import Original, date_taken, read_original
+from deepbinaries.search.originals import Original, date_taken, full_size, read_original
 from deepbinaries.search.walking import Seen
 from deepbinaries.vision.decoders import Decoders
 from deepbinaries.vision.pixels import Pixels
@@ -95,7 +95,7 @@ class _Chunk:
             return Taken(seen, without, reason=answer)
         picture = _as_picture(answer)
         self._waiting[len(self._taken)] = picture
-        item = Item(id_, picture.width, picture.height, date_taken(original.content), look(picture))
+        item = Item(id_, *full_size(original.content, picture.size), date_taken(original.content), look(picture))
         return Taken(seen, without, id_, item=item, small=thumbnail(picture))
 
     def _encode(self) -> None:

@@ -5,9 +5,13 @@ from pathlib import Path
 
 from deepbinaries.errors import Error
 from deepbinaries.index import verify as verify_index
+from deepbinaries.index.connecting import Look, look_at
+from deepbinaries.search.catalogue import FILE as CATALOGUE
 from deepbinaries.search.catalogue import PICTURES, SENTENCES
 from deepbinaries.search.generation import Generation
 from deepbinaries.search.layout import CONFIG, find_folder, read_layout
+
+_ATTEMPTS = 10  # to read everything while nobody commits
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,22 @@ def verify(where: str | Path | None = None) -> Proof:
     if where is not None and not (find_folder(Path(where)) / CONFIG).exists() and (Path(where) / "segments").is_dir():
         found = verify_index(where)
         return Proof(found.problems, found.items, found.n_bytes)
-    home = read_layout(find_folder(Path(where) if where is not None else None)).home
+    folder = find_folder(Path(where) if where is not None else None)
+    for _ in range(_ATTEMPTS):
+        home = read_layout(folder).home
+        before, proof = _looks(home), _prove(home)
+        # What a run commits meanwhile is in one half of what was read and not in the other: then look again.
+        if proof.sound or (_looks(home) == before and read_layout(folder).home == home):
+            return proof
+    raise Error(f"{folder} changes too fast to be proven", next_step="wait until indexing is done")
+
+
+def _looks(home: Path) -> list[Look]:
+    """What changes with every commit to a generation."""
+    return [look_at(place / CATALOGUE) for place in (home, home / PICTURES, home / SENTENCES)]
+
+
+def _prove(home: Path) -> Proof:
     problems: list[str] = []
     items = n_bytes = 0
     for kind in (PICTURES, SENTENCES):

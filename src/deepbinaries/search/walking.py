@@ -15,6 +15,9 @@ from deepbinaries.errors import DataError
 FOREIGN = frozenset(("@eadir", "#recycle", "@recycle", "$recycle.bin", "lost+found", "__macosx"))
 FOREIGN |= {"system volume information"}
 
+# What cameras write that nothing here reads; most of them write a JPEG of the same name beside it.
+RAW = frozenset(("arw", "cr2", "cr3", "dng", "nef", "nrw", "orf", "pef", "raf", "raw", "rw2", "srw"))
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -59,12 +62,13 @@ def walk(root: Path, *, excludes: Sequence[str] = (), apart: Sequence[Path] = ()
             found.refused[folder.rstrip("/")] = f"this folder cannot be read ({error.strerror})"
             continue
         below = []
+        entries = [one for one in entries if not (_is_hidden(one.name) or is_excluded(folder + one.name, excludes))]
         for entry in entries:
             path = folder + entry.name
-            if _is_hidden(entry.name) or is_excluded(path, excludes):
-                continue
             if _look_at(entry, path, real, skipped, found):
                 below.append(f"{path}/")
+        for name in _raw_alone([entry.name for entry in entries]):
+            found.refused[folder + name] = "it is a RAW photograph, which is not read; save it as JPEG beside it"
         waiting += reversed(below)
     return found
 
@@ -84,6 +88,17 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
 
 def _is_hidden(name: str) -> bool:
     return name.startswith(".") or name.lower() in FOREIGN
+
+
+def _raw_alone(names: Sequence[str]) -> list[str]:
+    """The RAW photographs among the names of a folder that have no picture of the same name beside them.
+
+    >>> _raw_alone(["a.NEF", "a.jpg", "b.nef"])
+    ['b.nef']
+    """
+    parts = [(name, *name.rpartition(".")[::2]) for name in names]
+    pictured = {stem for _, stem, suffix in parts if suffix.lower() in SUFFIXES}
+    return [name for name, stem, suffix in parts if suffix.lower() in RAW and stem not in pictured]
 
 
 def _look_at(entry: os.DirEntry[str], path: str, root: Path, skipped: set[tuple[int, int]], found: Walk) -> bool:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from deepbinaries.index import Index
+from deepbinaries.errors import CorruptIndexError, DataError
+from deepbinaries.index import EmbeddedIndex, Index
 from deepbinaries.web.code_search import check_codes, packed_codes, warm_up
 from deepbinaries.web.photographs import absent
 from deepbinaries.web.refusals import RefusedError
@@ -16,10 +17,17 @@ class CodesAlone:
         self.index, self.writable = index, writable
 
     def item(self, id_: str) -> dict[str, Any]:
-        """The code of an item."""
-        if id_ not in self.index:
-            raise absent(id_)
-        return {"id": id_, "code": self.index.codes_of([id_]).packed[0].tobytes().hex()}
+        """An item with its code."""
+        return {"id": id_, "code": self.code_of(id_).hex()}
+
+    def code_of(self, id_: str) -> bytes:
+        """The packed code of an item."""
+        try:
+            return bytes(self.index.codes_of([id_]).packed[0])
+        except CorruptIndexError:
+            raise
+        except DataError:
+            raise absent(id_) from None
 
     def replace(self, ids: Sequence[str], codes: Sequence[bytes]) -> None:
         """Give items these codes; when this returns they are safe on the disk."""
@@ -34,8 +42,11 @@ class CodesAlone:
             raise absent(id_)
 
     def warm_up(self) -> None:
-        """Load the compiled search, which a first query would wait for."""
-        warm_up(self.index)
+        """Load the compiled search, which a first query would wait for; elsewhere see that the index answers."""
+        if isinstance(self.index, EmbeddedIndex):
+            warm_up(self.index)
+        else:
+            len(self.index)
 
     def close(self) -> None:
         """Let go of the index."""

@@ -2,6 +2,7 @@
 
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -50,14 +51,13 @@ class Indexing:
     def state(self) -> dict[str, Any]:
         """How far the run has come: pictures done and in all, how many a second, seconds left, and what is wrong."""
         report, seconds = self._report, time.monotonic() - self._began
-        done = report.unchanged + report.recognised + report.encoded
         rate = (report.recognised + report.encoded) / seconds if self.running and seconds > 0 else 0.0
         return {
             "running": self.running,
-            "done": done,
+            "done": report.done,
             "total": report.files,
             "rate": round(rate, 2),
-            "seconds_left": round((report.files - done) / rate) if rate else None,
+            "seconds_left": round((report.files - report.done) / rate) if rate else None,
             "problem": self._problem,
         }
 
@@ -82,4 +82,9 @@ class Indexing:
             if str(error) != self._problem:
                 self._tell(f"indexing: {error}")
             return str(error)
+        except Exception as error:  # a mistake of ours must not end the thread: the next run may not meet it
+            problem = f"a mistake in deepbinaries ({type(error).__name__}: {error})"
+            if problem != self._problem:
+                self._tell(f"indexing: {problem}\n{traceback.format_exc()}")
+            return problem
         return ""

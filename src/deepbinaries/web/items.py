@@ -50,16 +50,16 @@ def add_routes(app: FastAPI, server: Server) -> None:
             if kind != JSON_TYPE:
                 raise RefusedError(415, "items of this index are codes", next_step="send application/json")
             ids, codes = asking.items_of_json(await read_json(request))
-            await server.work.do(lambda: source.replace(ids, codes))
+            await server.changes.do(lambda: source.replace(ids, codes))
             return as_json({"items": len(ids)})
         if not is_picture(kind):
             raise RefusedError(415, "items of this index are pictures", next_step="send a picture as the body")
         body = await read_picture_body(request)
-        added = await server.work.do(lambda: source.add(body))
+        added = await server.changes.do(lambda: source.add(body))
         return as_json({"id": added}, status=201)
 
     @app.delete("/v1/items/{id}")
     async def remove(id: str) -> Response:  # noqa: A002
         known = asking.item_id(id)
-        await server.work.do(lambda: source.remove(known))
+        await server.changes.do(lambda: source.remove(known))
         return Response(status_code=204)

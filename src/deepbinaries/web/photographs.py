@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -10,13 +11,14 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from deepbinaries.errors import DataError, Error, PictureError
+from deepbinaries.errors import CorruptIndexError, DataError, Error, PictureError
 from deepbinaries.index import EmbeddedIndex
 from deepbinaries.index.durable import own_errors, sync_folder, write_durably
 from deepbinaries.search import Answer, Collection, LazyModel, Part
 from deepbinaries.search.catalogue import PICTURES
 from deepbinaries.search.layout import read_layout
 from deepbinaries.search.looks import ALIKE
+from deepbinaries.search.models import maker
 from deepbinaries.search.originals import content_id, read_original
 from deepbinaries.search.skipped import shown
 from deepbinaries.vision.decoders import Decoders
@@ -50,15 +52,15 @@ class Photographs:
         self._opening = threading.Lock()
         self._collection: Collection | None = None
         self._codes: EmbeddedIndex | None = None
+        self._retired: list[Collection | EmbeddedIndex] = []  # what answered before: some may still read it
         self._regions: dict[str, dict[str, Any]] = {}
         self._decoders = Decoders(1, memory=DECODER_MEMORY, seconds=DECODER_SECONDS)
 
     def close(self) -> None:
         """Let go of everything."""
         self._decoders.close()
-        for opened in (self._collection, self._codes):
-            if opened is not None:
-                opened.close()
+        for _ in range(2):  # what answers, and what did before
+            self._retire()
 
     # Finding
 
@@ -94,21 +96,33 @@ class Photographs:
 
     def _opened(self) -> tuple[Collection, EmbeddedIndex]:
         with self._opening:
-            if self._collection is None:
-                self._open(Collection(self.place, model=self._given))
-            elif self._collection.made_by["model"] != self._made_by:
-                self._open(self._collection)
+            if self._collection is None or self._collection.made_by["model"] != self._made_by:
+                self._open()
             assert self._collection is not None and self._codes is not None  # noqa: S101, PT018 - `_open` has set them
             return self._collection, self._codes
 
-    def _open(self, found: Collection) -> None:
-        """Take the model that the index was made by. What was open stays so, for those who still read it."""
-        made_by = found.made_by
-        if self._given is None or self._given.fingerprint != made_by["model"]:
-            self._model = LazyModel(str(made_by.get("folder")))
-            found = Collection(self.place, model=self._model)
-        self._codes = EmbeddedIndex(read_layout(found.folder).home / PICTURES)
-        self._collection, self._made_by, self._regions = found, made_by["model"], {}
+    def _open(self) -> None:
+        """Open the index with the model that it was made by, which need not be the one that it will be made by."""
+        with Collection(self.place) as found:
+            folder, made_by = found.folder, found.made_by
+        is_given = self._given is not None and self._given.fingerprint == made_by["model"]
+        model = self._given if is_given else maker(made_by, folder)
+        collection = Collection(self.place, model=model)
+        try:
+            codes = EmbeddedIndex(read_layout(folder).home / PICTURES)
+        except BaseException:
+            collection.close()
+            raise
+        self._retire()
+        self._collection, self._codes, self._model = collection, codes, model
+        self._made_by, self._regions = made_by["model"], {}
+
+    def _retire(self) -> None:
+        """Close what answered before, and let that which answers become it."""
+        while self._retired:
+            self._retired.pop().close()
+        self._retired = [opened for opened in (self._collection, self._codes) if opened is not None]
+        self._collection = self._codes = None
 
     def _by(self) -> LazyModel:
         self._opened()
@@ -174,6 +188,8 @@ class Photographs:
         self._refuse_absent(id_)
         try:
             content = read_original(self.collection().file(id_)).content
+        except CorruptIndexError:
+            raise
         except DataError:
             content = b""
         if content_id(content) != id_:
@@ -193,13 +209,14 @@ class Photographs:
         indexing = self._may_change()
         id_ = content_id(content)
         self.decoded(content)
-        if id_ in self.codes():
+        if self._is_stored(id_):
             return id_
         folder = self.collection().photographs / UPLOADS
         with own_errors(folder):
             folder.mkdir(exist_ok=True)
             write_durably(folder / f"{id_}.{ending(content)}", [content])
-            sync_folder(folder)
+            for changed in (folder, folder.parent):  # a file of a folder whose name is lost is lost as well
+                sync_folder(changed)
         self._index(indexing)
         if id_ not in self.codes():
             raise Error("the picture was stored and could not be indexed", next_step="see deepbinaries status")
@@ -210,15 +227,23 @@ class Photographs:
         indexing = self._may_change()
         self._refuse_absent(id_)
         root, paths = self.collection().photographs, self.collection().item(id_).paths
-        if any(PurePosixPath(path).parts[0] != UPLOADS for path in paths):
-            raise RefusedError(
-                409, "this picture lies among the photographs, which are only read", next_step="move its file away"
-            )
+        for path in paths:
+            if not _was_added(root / path, PurePosixPath(path), id_):
+                raise RefusedError(
+                    409, "this picture lies among the photographs, which are only read", next_step="move its file away"
+                )
         with own_errors(root):
             for path in paths:
                 (root / path).unlink(missing_ok=True)
             sync_folder(root / UPLOADS)
         self._index(indexing)
+
+    def _is_stored(self, id_: str) -> bool:
+        """Whether a picture is known and its file still holds it."""
+        try:
+            return bool(self._original(id_))
+        except RefusedError:
+            return False
 
     def _may_change(self) -> Indexing:
         if self.indexing is None:
@@ -230,6 +255,17 @@ class Photographs:
     def _index(self, indexing: Indexing) -> None:
         if problem := indexing.run_now(SECONDS_TO_INDEX):
             raise RefusedError(503, f"stored, and not indexed yet: {problem}", next_step="look again later")
+
+
+def _was_added(file: Path, path: PurePosixPath, id_: str) -> bool:
+    """Whether a file was made by adding a picture: called by its content, which it still has, or gone already."""
+    if path.parent != PurePosixPath(UPLOADS) or path.stem != id_:
+        return False
+    try:
+        content = read_original(file).content
+    except DataError:
+        return not os.path.lexists(file)
+    return content_id(content) == id_ and path.suffix == f".{ending(content)}"
 
 
 def absent(id_: str) -> RefusedError:

@@ -3,6 +3,7 @@
 import json
 
 from deepbinaries.errors import CorruptIndexError, Error, IndexBusyError, PictureError, UsageError
+from deepbinaries.index.base import ServerLostError
 
 JSON = [(b"content-type", b"application/json")]
 
@@ -30,7 +31,7 @@ def status_of(error: Error) -> int:
         return 500
     if isinstance(error, UsageError | PictureError):
         return 400
-    return 503 if isinstance(error, IndexBusyError) else 500
+    return 503 if isinstance(error, IndexBusyError | ServerLostError) else 500
 
 
 def body_of(problem: str, next_step: str) -> bytes:

@@ -8,11 +8,12 @@ from fastapi.responses import Response
 
 from deepbinaries.search import Answer, Part
 from deepbinaries.web import asking
-from deepbinaries.web.asking import Query
+from deepbinaries.web.asking import Page, Query
 from deepbinaries.web.bodies import JSON_TYPE, content_type, is_picture, read_json, read_picture_body
 from deepbinaries.web.code_search import certificate_of
+from deepbinaries.web.codes_alone import CodesAlone
 from deepbinaries.web.refusals import RefusedError
-from deepbinaries.web.server import Server, as_json, json_response
+from deepbinaries.web.server import Server, as_json, json_response, without_photographs
 from deepbinaries.web.short_way import Handler
 
 
@@ -48,6 +49,8 @@ def add_routes(app: FastAPI, server: Server) -> dict[tuple[str, str], Handler]:
 
 
 async def _found(server: Server, query: Query, began: float | None = None) -> Response:
+    if isinstance(server.source, CodesAlone):
+        return await _found_like(server, server.source, query)
     began, photographs = began or time.perf_counter(), server.photographs
     answer = await server.work.do(lambda: photographs.search(query.parts, query.page))
     return as_json(_answer(answer, photographs.codes().bits, began))
@@ -58,6 +61,21 @@ async def _found_by_codes(server: Server, query: Query) -> Response:
     found = [one.to_json() for one in await server.codes.search(query.codes, query.page.k)]
     content = f'"answers":[{",".join(f"{{{one}}}" for one in found)}]' if query.several else found[0]
     return json_response(f'{{{content},"milliseconds":{_milliseconds(began)}}}')
+
+
+async def _found_like(server: Server, source: CodesAlone, query: Query) -> Response:
+    """What is near a known item of an index of codes, but for this item."""
+    began, page = time.perf_counter(), query.page
+    if len(query.parts) != 1 or query.parts[0].kind != "id" or query.parts[0].weight < 0:
+        raise without_photographs()
+    if page != Page(k=page.k):
+        raise RefusedError(400, "an index of codes knows no folders, dates or pages", next_step="give k alone")
+    id_ = str(query.parts[0].what)
+    code = await server.work.do(lambda: source.code_of(id_))
+    (found,) = await server.codes.search([code], page.k + 1)
+    others = [(other, far) for other, far in zip(found.ids, found.distances, strict=True) if other != id_][: page.k]
+    near = found._replace(ids=[other for other, _ in others], distances=[far for _, far in others])
+    return json_response(f'{{{near.to_json()},"milliseconds":{_milliseconds(began)}}}')
 
 
 def _answer(answer: Answer, bits: int, began: float) -> dict[str, Any]:

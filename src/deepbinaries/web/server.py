@@ -34,6 +34,9 @@ class Server:
         # Codes have a thread of their own: no picture that is decoded keeps them waiting.
         self._code_thread = ThreadPoolExecutor(1, thread_name_prefix="codes")
         self.work = Work(self._threads)
+        # And so have changes: they wait for the disk and for the indexing, one after the other.
+        self._change_thread = ThreadPoolExecutor(1, thread_name_prefix="changes")
+        self.changes = Work(self._change_thread)
         index = source.codes if isinstance(source, Photographs) else lambda: source.index
         self.codes = CodeSearch(index, self._code_thread)
         self._warm = False
@@ -42,9 +45,7 @@ class Server:
     def photographs(self) -> Photographs:
         """The photographs; refused where there are none."""
         if not isinstance(self.source, Photographs):
-            raise RefusedError(
-                409, "this index holds codes without photographs", next_step='ask it with {"code": "..."}'
-            )
+            raise without_photographs()
         return self.source
 
     def warm_up(self) -> bool:
@@ -62,9 +63,16 @@ class Server:
         del app
         self._threads.submit(self.warm_up)
         yield
-        for threads in (self._threads, self._code_thread):
+        for threads in (self._threads, self._code_thread, self._change_thread):
             threads.shutdown(wait=True, cancel_futures=True)
         self.source.close()
+
+
+def without_photographs() -> RefusedError:
+    """The answer to what only photographs could be asked."""
+    return RefusedError(
+        409, "this index holds codes without photographs", next_step='ask it with {"code": "..."} or {"id": "..."}'
+    )
 
 
 def as_json(content: Any, status: int = 200) -> Response:

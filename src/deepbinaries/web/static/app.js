@@ -251,13 +251,13 @@ function askByPicture(file) {
 
 function openViewer(id) {
   const hits = answer ? [...answer.hits, ...(answer.hits.length ? [] : answer.nearest)] : [];
-  const ids = answer ? hits.map((hit) => hit.id) : known?.sample ?? [];
-  const hit = hits.find((one) => one.id === id || one.alike.includes(id));
-  viewer.show(id, { hit: hit?.id === id ? hit : undefined, bits: answer?.bits, ids, root: known?.photographs });
+  const ids = answer ? [...new Set(hits.map((hit) => hit.picture))] : known?.sample ?? [];
+  const hit = hits.find((one) => one.picture === id);
+  viewer.show(id, { hit, bits: answer?.bits, ids, root: known?.photographs });
 }
 
 function turn(step) {
-  const ids = [...document.querySelectorAll("#groups .tile[data-id]")].map((one) => one.dataset.id);
+  const ids = [...new Set([...document.querySelectorAll("#groups .tile[data-id]")].map((one) => one.dataset.id))];
   const id = ids[ids.indexOf(states.read().open) + step];
   if (id) go({ ...states.read(), open: id }, { replace: true });
 }

@@ -11,12 +11,20 @@ const GROUPS = {
 
 export const nameOf = (hit) => hit.captions?.[0] || hit.sentence || hit.paths?.[0] || "A photograph";
 
-export function tile(hit, bits, open) {
-  const name = nameOf(hit);
-  const image = make("img", { src: api.thumbnail(hit.id), alt: name, loading: "lazy", decoding: "async", width: 320, height: 320 });
+// How wide a photograph is for its height; very long and very high ones are cut on the page.
+const shape = ({ width, height }) => (width && height ? Math.min(2.4, Math.max(0.7, width / height)) : 1);
+
+// A small picture, which has its room before it is there.
+function small(hit) {
+  const { width = 320, height = 320 } = hit;
+  const image = make("img", { src: api.thumbnail(hit.picture ?? hit.id), alt: nameOf(hit), loading: "lazy", decoding: "async", width, height });
   image.addEventListener("load", () => image.classList.add("there"));
   image.addEventListener("error", () => image.closest("li")?.classList.add("broken"));
-  const picture = make("span", { className: "picture" }, image);
+  return make("span", { className: "picture" }, image);
+}
+
+export function tile(hit, bits, open) {
+  const picture = small(hit);
   if (hit.alike?.length) picture.append(make("span", { className: "also" }, `+${hit.alike.length} alike`));
   const caption = hit.captions?.[0] || hit.paths?.[0]?.split("/").at(-1) || "";
   const words = make("span", { className: "words" }, make("span", { className: "said" }, caption));
@@ -24,13 +32,18 @@ export function tile(hit, bits, open) {
   const button = make("button", { type: "button", className: "tile" }, picture, words);
   button.dataset.id = hit.id;
   button.addEventListener("click", () => open(hit.id));
-  return make("li", {}, button);
+  const item = make("li", {}, button);
+  item.style.setProperty("--shape", shape(hit));
+  return item;
 }
 
-function sentence(hit, bits, ask) {
+function sentence(hit, bits, { open, ask }) {
+  const picture = make("button", { type: "button", className: "tile", ariaLabel: "Show the photograph beside this sentence" }, small(hit));
+  picture.dataset.id = hit.picture;
+  picture.addEventListener("click", () => open(hit.picture));
   const button = make("button", { type: "button", className: "said", title: "Find photographs by this sentence" }, hit.sentence);
   button.addEventListener("click", () => ask(hit.sentence));
-  return make("li", { className: "sentence" }, button, make("span", { className: "where" }, hit.paths[0] ?? ""), nearness(hit.distance, bits));
+  return make("li", { className: "sentence" }, picture, button, make("span", { className: "where" }, hit.paths[0] ?? ""), nearness(hit.distance, bits));
 }
 
 // Adds hits to the groups that are there; the divider between strong and weak ones is the next group's heading.
@@ -45,7 +58,7 @@ export function addHits(groups, hits, bits, { open, ask }) {
       section.dataset.strength = hit.strength;
       groups.append(section);
     }
-    list.append(hit.sentence ? sentence(hit, bits, ask) : tile(hit, bits, open));
+    list.append(hit.sentence ? sentence(hit, bits, { open, ask }) : tile(hit, bits, open));
   }
 }
 

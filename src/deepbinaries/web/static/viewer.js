@@ -58,7 +58,8 @@ function describe(hit, bits, root) {
   if (hit.captions?.length > 1) fact("Also said", ...hit.captions.slice(1));
   if (hit.date) fact("Taken", `${day(hit.date)}${hit.date_from === "file" ? ", by the date of its file" : ""}`);
   if (hit.paths?.length) fact(hit.paths.length > 1 ? "Files" : "File", ...hit.paths);
-  if (hit.n_bytes) fact("Size", hit.n_bytes < 1e6 ? `${Math.ceil(hit.n_bytes / 1000)} kB` : `${(hit.n_bytes / 1e6).toFixed(1)} MB`);
+  const weight = hit.n_bytes && (hit.n_bytes < 1e6 ? `${Math.ceil(hit.n_bytes / 1000)} kB` : `${(hit.n_bytes / 1e6).toFixed(1)} MB`);
+  if (weight) fact("Size", `${hit.width} × ${hit.height} pixels, ${weight}`);
   byId("facts").replaceChildren(...facts);
   const path = hit.paths?.[0];
   byId("copy").dataset.path = path ? (root ? `${root.replace(/\/$/, "")}/${path}` : path) : "";

@@ -1,0 +1,120 @@
+"""What is made of the words of a query before anything is searched."""
+
+import pytest
+from plain_model import PlainFolder
+
+from deepbinaries.errors import DataError, Error, IndexBusyError, MissingExtraError, UsageError
+from deepbinaries.language import Vocabulary
+from deepbinaries.search import Collection, parse
+from deepbinaries.search.queries import LOOKED_UP, unknown_words
+from deepbinaries.search.watching import watch
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize("sentence", ["a zebra", "The zebra", "two zebra in a photo"])
+def test_little_words_beside_unknown_ones_find_nothing(library, sentence):
+    library.index()
+    with library.open() as collection:
+        answer = collection.by_text(sentence)
+    assert (answer.hits, answer.nearest, answer.verdict) == ((), (), "none")
+    assert answer.notes == (f"no word of {sentence!r} is known but little ones",)
+    assert "zebra" in {word.word for word in answer.unknown}
+
+
+@pytest.mark.parametrize("sentence", ["a red zebra", "there is a", "a"])
+def test_little_words_beside_others_or_alone_are_searched_by(library, sentence):
+    library.index()
+    with library.open() as collection:
+        assert collection.by_text(sentence, least="none").hits
+
+
+def test_only_the_first_unknown_words_are_compared_with_all_known_ones(monkeypatch):
+    looked_up = []
+    monkeypatch.setattr(Vocabulary, "nearest", lambda _, word: looked_up.append(word))
+    vocabulary = Vocabulary(["dog"])
+    words = [f"word{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10]}" for n in range(100)]
+    told = unknown_words(vocabulary.reading(" ".join(words)), vocabulary)
+    assert [unknown.word for unknown in told] == list(vocabulary.reading(" ".join(words)).unknown)
+    assert len(looked_up) == min(LOOKED_UP, len(told))
+
+
+@pytest.mark.parametrize("words", [f"2:{LONG}", f"2:{LONG} {LONG}"])
+def test_a_weighed_sentence_may_be_longer_than_any_name(words):
+    (part,) = parse([words])
+    assert (part.kind, part.weight) == ("text", 2.0)
+
+
+@pytest.mark.parametrize("name", [f"{LONG}.jpg", "~nosuchuser/x.jpg", "a\0b.jpg", "gone.gif", "~/gone.png"])
+def test_a_picture_that_cannot_be_there_is_told(name):
+    with pytest.raises(UsageError, match="names a picture that is not there"):
+        parse([name])
+
+
+@pytest.mark.parametrize("word", ["gif", "JPG", "png"])
+def test_a_format_by_itself_is_a_word(word):
+    (part,) = parse([word])
+    assert (part.kind, part.what) == ("text", word)
+
+
+class OtherLength(PlainFolder):
+    """A model of codes of 32 bits alone."""
+
+    def __init__(self):
+        super().__init__("e" * 64)
+        self.bits = 32
+
+    def of_bits(self, bits):
+        return Refusing(bits)
+
+
+class Refusing:
+    """What a model is with codes of a length that it has not: every question about it is refused."""
+
+    def __init__(self, asked):
+        self._asked = asked
+
+    def __getattr__(self, name):
+        raise UsageError(f"this model has no codes of {self._asked} bits", next_step="it has 32")
+
+
+def test_a_model_of_other_lengths_is_told_to_be_another_one(library):
+    library.index()
+    with (
+        Collection(library.root, model=OtherLength()) as collection,
+        pytest.raises(DataError, match="made by another model"),
+    ):
+        collection.by_text("red")
+
+
+class TestWatching:
+    """Looking at a folder again and again."""
+
+    @pytest.mark.parametrize(
+        "problem",
+        [
+            Error("the index x cannot be used: No space left on device", next_step="check free space"),
+            DataError("no disk", next_step="put it in"),
+            IndexBusyError("process 7", next_step="wait"),
+        ],
+        ids=["full disk", "no disk", "busy"],
+    )
+    def test_what_may_pass_is_told_and_waited_for(self, problem):
+        answers = iter([problem, "a report"])
+
+        def run():
+            answer = next(answers)
+            if isinstance(answer, Error):
+                raise answer
+            return answer
+
+        looks = watch(run, every=0.001)
+        assert [next(looks), next(looks)] == [problem, "a report"]
+
+    @pytest.mark.parametrize("problem", [UsageError("no", next_step="x"), MissingExtraError("torch", "torch")])
+    def test_what_will_not_pass_ends_it(self, problem):
+        def run():
+            raise problem
+
+        with pytest.raises(type(problem)):
+            next(watch(run, every=0.001))
