@@ -58,6 +58,12 @@ def section(result: Mapping[str, Any], charts: Mapping[str, str]) -> str:
         lines += [waiting_times(result["figures"]), *bandwidth_and_start(result["figures"])]
     if result["name"] == "multi_index":
         lines.append(indexes(result["figures"]))
+    if result["name"] == "search":
+        lines += [searches(result["figures"]), upkeep(result["figures"])]
+    if result["name"] == "crashes":
+        lines[2:] = [kills(result["figures"])]
+    if result["name"] == "encoding":
+        lines += [rates(result["figures"]), sentences(result["figures"])]
     return "\n\n".join(lines)
 
 
@@ -166,6 +172,83 @@ def indexes(figures: Mapping[str, Any]) -> str:
         rows.append((f"{cell['items']:,}", cell["kind"], *steps, f"{cell['peak_memory_mb'] / 1000:.1f}", *waits))
     head = ("codes", "kind", *made, "peak memory, GB", "index, ms", "scan, ms", "scan on all cores, ms")
     return table(head, rows) + "\n\nMilliseconds are those of the median query, and in brackets of the worst."
+
+
+def searches(figures: Mapping[str, Any]) -> str:
+    """How long a query waits for everybody, one by one and in a batch; a dash where somebody was not asked."""
+    who = ("index", "grown index", "kernel", "faiss")
+    rows = []
+    for cell in figures["cells"]:
+        ms = {key.removesuffix(", ms a query"): value for key, value in cell.items() if key.endswith(", ms a query")}
+        of_both = [
+            " / ".join(
+                f"{min(ms[key] for key in ms if key.startswith(f'{one} {way}')):.3f}" for way in ("single", "batch")
+            )
+            for one in who
+        ]
+        others = [f"{ms[one]:.1f}" if one in ms else "-" for one in ("usearch", "pgvector")]
+        rows.append((f"{cell['items']:,}", cell["bits"], cell["kind"], *of_both, *others))
+    head = ("codes", "bits", "kind", *who, "usearch", "pgvector")
+    return table(head, rows) + (
+        f"\n\nMilliseconds a query, {figures['k']} nearest: one by one / {figures['batch']} at once. The index has\n"
+        f"one segment, a grown one those that {figures['calls of a grown index']} calls left. The kernel is ours "
+        "without ids, files and certificate."
+    )
+
+
+def upkeep(figures: Mapping[str, Any]) -> str:
+    """What an index takes to fill, to keep and to open."""
+    cells = figures["cells"]
+    by_calls = next(key for key in cells[0] if key.startswith("items added a second by"))
+    whole = ("items added a second", by_calls, "memory of adding, bytes an item", "bytes an item")
+    times = ("open, ms", "first answer, ms", "second answer, ms")
+    rows = [
+        (
+            f"{cell['items']:,}",
+            cell["bits"],
+            cell["kind"],
+            *(f"{cell[key]:,.0f}" for key in whole),
+            *(f"{cell[key]:,.1f}" for key in times),
+        )
+        for cell in cells
+    ]
+    return table(("codes", "bits", "kind", *whole, *times), rows) + (
+        "\n\nBy the clock. Opening and answers are those of a new process, whose first answer waits until every byte\n"
+        "is proven."
+    )
+
+
+def kills(figures: Mapping[str, Mapping[str, int]]) -> str:
+    """After how many kills nothing was lost."""
+    names = ("kills", "acknowledged", "lost", "wrong answers")
+    return table(("killed while", *names), [(name, *(of[one] for one in names)) for name, of in figures.items()])
+
+
+def rates(figures: Mapping[str, Any]) -> str:
+    """Photographs a second, from a file's bytes to a code or a vector."""
+    who = {
+        "ours": f"ours, proposals by `{figures['proposer']}` included",
+        "ours without proposals": "ours without proposals",
+        "clip int8": "shapes of CLIP ViT-B/32, int8",
+        "clip fp32": "shapes of CLIP ViT-B/32, fp32",
+    }
+    head = ("photographs a second", *(f"{w} x {h} pixels" for w, h in (cell["size"] for cell in figures["pictures"])))
+    found = [cell["photographs a second"] for cell in figures["pictures"]]
+    indexed = figures["indexed a second, everything included"]
+    return table(head, [(name, *(f"{of[key]:.1f}" for of in found)) for key, name in who.items()]) + (
+        f"\n\n`deepbinaries index` takes {indexed:.1f} of the small ones a second, thumbnails and catalogue included."
+    )
+
+
+def sentences(figures: Mapping[str, Any]) -> str:
+    """How long a sentence takes, by itself and in a search."""
+    vector, query = figures["sentence to vector, ms"], figures["query"]
+    return (
+        f"A sentence becomes a code in {vector['ours']:.2f} ms; CLIP's shapes take {vector['clip int8']:.1f} ms in "
+        f"int8 and {vector['clip fp32']:.1f} ms in fp32. From a sentence to its hits among {query['items']:,} "
+        f"photographs: {query['median, ms']:.1f} ms, and {query['slowest, ms']:.1f} ms for the slowest of "
+        f"{query['sentences']}."
+    )
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

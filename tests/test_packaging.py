@@ -5,9 +5,12 @@ import os
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
+
+from colour_model import draw_colours, write_colour_model
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -104,3 +107,31 @@ def test_the_wheel_is_marked_as_typed(built):
     (wheel,) = built.glob("*.whl")
     content = subprocess.run([sys.executable, "-m", "zipfile", "-l", wheel], capture_output=True, text=True, check=True)
     assert "deepbinaries/py.typed" in content.stdout
+
+
+def test_the_wheel_holds_every_file_of_the_models_that_come_along(built):
+    (wheel,) = built.glob("*.whl")
+    sources = REPOSITORY / "src"
+    files = {path.relative_to(sources).as_posix() for path in (sources / "deepbinaries" / "pretrained").glob("*/*.*")}
+    with zipfile.ZipFile(wheel) as content:
+        assert files - {name for name in files if "__pycache__" in name} <= set(content.namelist())
+
+
+@pytest.fixture(scope="module")
+def stocked_environment(empty_environment) -> Path:
+    """The empty environment with a model `photo`: the package's own, or one of colours in a package without."""
+    (package,) = empty_environment.parent.glob("lib/python*/site-packages/deepbinaries")
+    if not (package / "pretrained" / "photo").exists():
+        write_colour_model(package / "pretrained" / "photo")
+    return empty_environment
+
+
+QUERY = ("red", "--all", "--unfold")
+
+
+def test_right_after_the_install_photographs_are_indexed_and_found_without_any_option(stocked_environment, tmp_path):
+    photographs = draw_colours(tmp_path / "photographs")
+    indexed = run_installed(stocked_environment, "index", str(photographs), "--json")
+    assert (indexed.returncode, json.loads(indexed.stdout)["encoded"]) == (0, 3), indexed.stderr
+    found = run_installed(stocked_environment, "search", *QUERY, "--index", str(photographs), "--json")
+    assert (found.returncode, len(json.loads(found.stdout)["hits"])) == (0, 3), found.stderr

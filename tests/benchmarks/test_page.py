@@ -98,6 +98,51 @@ def test_an_index_is_shown_with_what_it_takes_and_how_long_its_queries_wait(tmp_
     assert row in page(tmp_path)["README.md"].splitlines()
 
 
+def test_a_search_is_shown_beside_its_peers_and_with_its_upkeep(tmp_path):
+    waits = {
+        f"{who} {way}, ms a query": ms
+        for way, ms in (("single", 0.5), ("batch", 0.25))
+        for who in ("index", "grown index", "kernel")
+    }
+    waits |= {f"faiss {way}, counting, ms a query": 2.0 for way in ("single", "batch")}
+    waits |= {f"faiss {way}, heap, ms a query": 1.0 for way in ("single", "batch")}
+    upkeep = {
+        "items added a second": 1000.0,
+        "items added a second by 5 calls": 800.0,
+        "memory of adding, bytes an item": 100.0,
+        "bytes an item": 40.0,
+        "open, ms": 1.0,
+        "first answer, ms": 20.0,
+        "second answer, ms": 0.5,
+    }
+    cell = {"kind": "uniform", "items": 1000, "bits": 64, **waits, "usearch, ms a query": 9.0, **upkeep}
+    figures = {"k": 10, "batch": 64, "calls of a grown index": 5, "cells": [cell]}
+    content = {"name": "search", "ratios": {}, "command": "run", "machine": MACHINE, "figures": figures}
+    (tmp_path / "search.json").write_text(json.dumps(content))
+    lines = page(tmp_path)["README.md"].splitlines()
+    both = "0.500 / 0.250"
+    assert f"| 1,000 | 64 | uniform | {both} | {both} | {both} | 1.000 / 1.000 | 9.0 | - |" in lines
+    assert "| 1,000 | 64 | uniform | 1,000 | 800 | 100 | 40 | 1.0 | 20.0 | 0.5 |" in lines
+
+
+def test_photographs_a_second_and_the_time_of_a_sentence_are_shown(tmp_path):
+    rates = {"ours": 80.0, "ours without proposals": 88.0, "clip int8": 40.0, "clip fp32": 16.0}
+    figures = {
+        "proposer": "rpn",
+        "pictures": [{"size": [320, 240], "photographs a second": rates}],
+        "indexed a second, everything included": 60.0,
+        "sentence to vector, ms": {"ours": 0.5, "clip int8": 20.0, "clip fp32": 40.0},
+        "query": {"items": 1000, "median, ms": 2.0, "slowest, ms": 3.0, "sentences": 10},
+    }
+    content = {"name": "encoding", "ratios": {}, "command": "run", "machine": MACHINE, "figures": figures}
+    (tmp_path / "encoding.json").write_text(json.dumps(content))
+    text = page(tmp_path)["README.md"]
+    assert "| photographs a second | 320 x 240 pixels |" in text
+    assert "| shapes of CLIP ViT-B/32, int8 | 40.0 |" in text
+    assert "takes 60.0 of the small ones a second" in text
+    assert "2.0 ms, and 3.0 ms for the slowest of 10" in text
+
+
 def test_every_chart_is_shown(small):
     charts = [name for name in small if name.endswith(".svg")]
     assert len(charts) == 3

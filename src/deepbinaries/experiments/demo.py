@@ -46,7 +46,8 @@ class DemoSettings:
     seed: int = 0
     bits: int = 64
     query: float = 0.1  # share of the items that ask
-    vision: VisionSettings = field(default_factory=lambda: VisionSettings(side=224))  # scenes have no more pixels
+    # Scenes have no more pixels, and their things are drawn: nobody has taught a proposer to see them.
+    vision: VisionSettings = field(default_factory=lambda: VisionSettings(side=224, proposer="grid"))
     training: Mapping[str, Any] = field(default_factory=lambda: QUICK)
 
     def __post_init__(self) -> None:

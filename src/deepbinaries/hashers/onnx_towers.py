@@ -4,6 +4,7 @@ image.onnx   (n, K + 1, d + 4) features of regions -> (n, bits)
 text.onnx    (n, length) token ids, or (n, words) counts of words -> (n, bits)
 """
 
+import copy
 import dataclasses
 import hashlib
 from dataclasses import dataclass
@@ -35,11 +36,14 @@ class TowerFacts:
     n_words: int  # of the vocabulary, special tokens counted
     reads: str = "tokens"  # what the text network is given: "tokens", or "counts" of words
     one_by_one: bool = False  # quantised networks scale by all they are given: items must not meet in one batch
+    outputs: int = 0  # what the networks give, of which the first `bits` are the code; 0: just these
 
     def __post_init__(self) -> None:
         numbers = (self.bits, self.width, self.n_words)
         if any(type(number) is not int or number < 1 for number in numbers) or self.reads not in READS:
             raise ValueError(f"{self} describes no networks")
+        if type(self.outputs) is not int or (self.outputs and self.outputs < self.bits):
+            raise ValueError(f"{self.outputs} outputs are no {self.bits} bits")
 
 
 class OnnxTowers:
@@ -56,6 +60,18 @@ class OnnxTowers:
     def bits(self) -> int:
         return self.facts.bits
 
+    def first(self, bits: int) -> "OnnxTowers":
+        """The same networks, of whose outputs only the first ones count."""
+        if not 1 <= bits <= self.bits:
+            raise UsageError(f"{self.bits} bits have no first {bits}", next_step=f"give 1 to {self.bits}")
+        short = copy.copy(self)  # the sessions are shared
+        short.facts = dataclasses.replace(self.facts, bits=bits, outputs=self._outputs)
+        return short
+
+    @property
+    def _outputs(self) -> int:
+        return self.facts.outputs or self.bits
+
     def fit(self, pairs: Pairs) -> NoReturn:  # noqa: ARG002
         """Refuse: the networks are all that was kept of the method."""
         raise UsageError("an exported model cannot learn", next_step="train the one that it was exported from")
@@ -68,15 +84,15 @@ class OnnxTowers:
                     f"these pictures have {batch.width} features a region, the model was trained on {self.facts.width}",
                     next_step="prepare them with the model's own backbone",
                 )
-            return self._image.run(batch.regions, np.float32, self.bits)
+            return self._image.run(batch.regions, np.float32, self._outputs)[:, : self.bits]
         if batch.n_words != self.facts.n_words or (batch.tokens.size and int(batch.tokens.max()) >= batch.n_words):
             raise DataError(
                 f"these sentences are of {batch.n_words:,} words, the model knows {self.facts.n_words:,}",
                 next_step="encode sentences with the model's own vocabulary",
             )
         if self.facts.reads == "counts":
-            return self._text.run(matrix(batch), np.float32, self.bits)
-        return self._text.run(batch.tokens, np.int32, self.bits)
+            return self._text.run(matrix(batch), np.float32, self._outputs)[:, : self.bits]
+        return self._text.run(batch.tokens, np.int32, self._outputs)[:, : self.bits]
 
     def save(self, folder: str | Path) -> None:
         """Write both networks, and `hasher.json` with what they are and their digests."""
@@ -101,7 +117,10 @@ class OnnxTowers:
             for name, content in contents.items():
                 if stated["files"][name] != hashlib.sha256(content).hexdigest():
                     raise ValueError(f"the digest of {name} is another one")
-            facts = TowerFacts(**{field.name: stated[field.name] for field in dataclasses.fields(TowerFacts)})
+            fields = dataclasses.fields(TowerFacts)
+            # Networks of earlier releases give as many numbers as there are bits, and do not say so.
+            known = {"outputs": 0, **stated}
+            facts = TowerFacts(**{field.name: known[field.name] for field in fields})
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(
                 f"{folder} holds no whole networks ({error})", next_step="copy or export them again"
@@ -121,8 +140,8 @@ class _Network:
             raise DataError(f"{path} takes {len(inputs)} inputs, not one", next_step="export the model again")
         self._input = inputs[0].name
 
-    def run(self, array: Any, kind: type[np.generic], bits: int) -> NDArray[np.float32]:
-        parts = [np.empty((0, bits), dtype=np.float32)]
+    def run(self, array: Any, kind: type[np.generic], width: int) -> NDArray[np.float32]:
+        parts = [np.empty((0, width), dtype=np.float32)]
         for start in range(0, len(array), self._step):
             some = np.ascontiguousarray(array[start : start + self._step], dtype=kind)
             try:
@@ -132,9 +151,9 @@ class _Network:
                     f"{self._path} cannot encode {some.shape} ({first_line(error)})",
                     next_step="give what this model's own encoder and vocabulary make",
                 ) from error
-            if values.shape != (len(some), bits):
+            if values.shape != (len(some), width):
                 raise DataError(
-                    f"{self._path} gives {values.shape}, not {(len(some), bits)}", next_step="export the model again"
+                    f"{self._path} gives {values.shape}, not {(len(some), width)}", next_step="export the model again"
                 )
             parts.append(values.astype(np.float32, copy=False))
         return np.concatenate(parts)

@@ -1,0 +1,228 @@
+"""Writes the trained photo model as the folder that comes with the package: ONNX files, vocabulary, model card.
+
+    python -m recipes.photo.ship CHECKPOINT DATA --teachers DATA/teachers --out src/deepbinaries/pretrained/photo
+
+CHECKPOINT is what `train` saved, DATA the folder of coco18. The backbone is stored in half precision, all behind it and
+the words in bytes; everything is computed in full precision. What is written is first proven on photographs and
+sentences of coco18's validation part: a model whose codes are not those of torch is refused.
+"""
+
+import argparse
+import copy
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from deepbinaries.datasets import Split, load
+from deepbinaries.errors import Error
+from deepbinaries.exporting import agreement
+from deepbinaries.features.inputs import POSITION
+from deepbinaries.files import read_json
+from deepbinaries.hashers.onnx_towers import OnnxTowers, TowerFacts
+from deepbinaries.language import Vocabulary
+from deepbinaries.model import Model
+from deepbinaries.model_folder import BACKBONE
+from deepbinaries.onnx_tracing import narrowed, traced
+from deepbinaries.vision.backbones import WeightsCard
+from deepbinaries.vision.backbones.efficientnet_lite0 import PREPROCESSING, STRIDE, WIDTH, EfficientNetLite0, fold
+from deepbinaries.vision.backbones.onnx_encoder import Preparation, write_encoder
+from deepbinaries.vision.backbones.torch_backbone import TorchBackbone
+from deepbinaries.vision.encoder import RegionEncoder, VisionSettings
+from deepbinaries.vision.stretching import stretched
+from recipes.photo.card import write_card
+from recipes.photo.checkpoint import read_networks
+from recipes.photo.networks import BITS, SHORT_BITS, WORDS, Head, PictureNetwork, SentenceNetwork
+from recipes.photo.pixels import SIDE
+
+METHOD, TRAINED_ON, LICENCE = "photo", "coco18, iapr22 and extra, without queries and validation", "Apache-2.0"
+MOST_BYTES = 16_000_000
+PROOF = 500  # photographs and sentences that both encode
+LEAST_AGREEMENT = 0.985  # share of equal bits
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The words that are known, and their vectors in bytes, (ids, 100), of which one step is `scale`."""
+
+    vocabulary: Vocabulary
+    table: NDArray[np.int8]
+    scale: float
+
+    @property
+    def vectors(self) -> Tensor:
+        return torch.from_numpy(self.table.astype(np.float32) * np.float32(self.scale))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--teachers", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--side", type=int, default=SIDE, help="pixels that photographs are encoded at")
+    parser.add_argument("--cells", type=Path, default=Path("results/photo/cells.jsonl"), help="figures for the card")
+    options = parser.parse_args()
+    words = read_words(options.teachers)
+    pictures, sentences = read_networks(options.checkpoint, words.vectors)
+    sha256 = hashlib.sha256(options.checkpoint.read_bytes()).hexdigest()
+    found = ship(pictures, sentences, words, proof_of(options.data), sha256, options.out, options.side)
+    write_card(options.out, options.cells)
+    print(json.dumps({**found, "n_bytes": sum(file.stat().st_size for file in options.out.iterdir())}, indent=1))
+
+
+def read_words(folder: Path) -> Words:
+    """What `teachers` wrote of the words."""
+    table = np.load(folder / "words.npy", allow_pickle=False)
+    return Words(
+        Vocabulary.load(folder / "vocabulary.json"), table, float(read_json(folder / "teachers.json")["scale"])
+    )
+
+
+def proof_of(data: Path) -> tuple[list[bytes], list[str]]:
+    """Photographs and sentences of coco18 that were not learnt from."""
+    coco18 = load("webdataset", data / "coco18")
+    rows = [int(row) for row in Split.load(data / "coco18" / "split.json").parts(coco18).validation[:PROOF]]
+    return [coco18.picture(row) for row in rows], [coco18.sentences(row)[0] for row in rows]
+
+
+def ship(
+    pictures: PictureNetwork,
+    sentences: SentenceNetwork,
+    words: Words,
+    proof: tuple[Sequence[bytes], Sequence[str]],
+    sha256: str,
+    out: Path,
+    side: int = SIDE,
+) -> dict[str, Any]:
+    """Write the model's folder, and give back how far it agrees with torch; `sha256` is the checkpoint's."""
+    pictures, sentences = pictures.cpu().eval(), sentences.cpu().eval()
+    with TemporaryDirectory() as place:
+        path = Path(place) / BACKBONE
+        write_encoder(
+            backbone_file(pictures.backbone, side), Preparation(side, "NHWC", None, None, LICENCE, made_of=sha256), path
+        )
+        encoder = RegionEncoder(VisionSettings(backbone=f"onnx:{path}", keep=0, side=side, proposer="grid"))
+        facts = TowerFacts(BITS, WIDTH, len(words.vocabulary))
+        towers = OnnxTowers(facts, image_file(pictures.head), text_file(sentences, words))
+        trained_on = {"dataset": TRAINED_ON, "digest": sha256}
+        model = Model(encoder, words.vocabulary, towers, method=METHOD, trained_on=trained_on)
+        found = measure(model, pictures, sentences, *proof)
+        lowest = min(part["equal_bits"] for part in found.values())
+        if lowest < LEAST_AGREEMENT:
+            raise Error(f"only {lowest:.2%} of the bits are those of torch", next_step="store the networks in fp16")
+        model.exported = {
+            "hasher": "towers",
+            "precision": "fp16 (backbone) and int8 (the rest), computed in fp32",
+            "backbone": asdict(WeightsCard(sha256, LICENCE, "EfficientNet-Lite0, trained further", PREPROCESSING)),
+            "agreement": found,
+            "bound": LEAST_AGREEMENT,
+            "nested": [SHORT_BITS],
+        }
+        model.save_pretrained(out)
+    n_bytes = sum(file.stat().st_size for file in out.iterdir())
+    if n_bytes > MOST_BYTES:
+        raise Error(f"{out} has {n_bytes:,} bytes, more than {MOST_BYTES:,}", next_step="keep fewer words")
+    return found
+
+
+@torch.inference_mode()
+def measure(
+    model: Model,
+    pictures: PictureNetwork,
+    sentences: SentenceNetwork,
+    photographs: Sequence[bytes],
+    texts: Sequence[str],
+) -> dict[str, Any]:
+    """How far a model agrees with the networks that it was made of."""
+    squares = (np.array(stretched(model.read(photograph), model.encoder.settings.side)) for photograph in photographs)
+    seen = torch.cat([pictures(torch.from_numpy(square)[None].permute(0, 3, 1, 2)) for square in squares])
+    said = sentences(torch.from_numpy(model.vocabulary.encode(texts)))
+    return {
+        "pictures": agreement(seen.numpy(), model.encode_images(photographs, values=True)),
+        "sentences": agreement(said.numpy(), model.encode_texts(texts, values=True)),
+    }
+
+
+def backbone_file(network: EfficientNetLite0, side: int) -> bytes:
+    """The backbone as an ONNX file of maps, in half precision."""
+    folded = copy.deepcopy(network)
+    fold(folded)
+    backbone = TorchBackbone(
+        "efficientnet-lite0",
+        folded,
+        to_maps=folded.features,
+        width=WIDTH,
+        stride=STRIDE,
+        crop_side=side,
+        card=WeightsCard("", LICENCE, "", PREPROCESSING),
+        device="cpu",
+    )
+    return backbone.to_onnx(maps=True, side=side, precision="fp16")
+
+
+class OfWholePicture(nn.Module):
+    """The head of the picture network on what the package gives it: regions, of which the last is the whole picture."""
+
+    def __init__(self, head: Head):
+        super().__init__()
+        self.head = head
+
+    def forward(self, regions: Tensor) -> Tensor:
+        values: Tensor = self.head(regions[:, -1, :-POSITION])
+        return values
+
+
+def image_file(head: Head) -> bytes:
+    """The head of the picture network as an ONNX file, in bytes."""
+    example = torch.zeros(2, 1, WIDTH + POSITION)
+    return narrowed(traced(OfWholePicture(head), example, open_axes={0: "n"}, precision="fp32"))
+
+
+def text_file(network: SentenceNetwork, words: Words) -> bytes:
+    """The sentence network as an ONNX file, its words and weights in bytes."""
+    example = torch.zeros(2, WORDS, dtype=torch.int32)
+    return words_in_bytes(narrowed(traced(network, example, open_axes={0: "n"}, precision="fp32")), words)
+
+
+def words_in_bytes(content: bytes, words: Words) -> bytes:
+    """The same file with the vectors of words in bytes: only those of a sentence's words are made floats."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    model = onnx.load_from_string(content)
+    nodes = list(model.graph.node)
+    constants = {node.output[0]: node for node in nodes if node.op_type == "Constant"}
+    (look_up,) = (
+        node
+        for node in nodes
+        if node.op_type == "Gather"
+        and node.input[0] in constants
+        and list(constants[node.input[0]].attribute[0].t.dims) == list(words.table.shape)
+    )
+    nodes.remove(constants[look_up.input[0]])
+    model.graph.initializer.append(numpy_helper.from_array(words.table, "words_bytes"))
+    model.graph.initializer.append(numpy_helper.from_array(np.array(words.scale, np.float32), "words_scale"))
+    vectors = look_up.output[0]
+    place = nodes.index(look_up)
+    nodes[place : place + 1] = [
+        helper.make_node("Gather", ["words_bytes", look_up.input[1]], ["looked_up"]),
+        helper.make_node("Cast", ["looked_up"], ["whole_numbers"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["whole_numbers", "words_scale"], [vectors]),
+    ]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    small: bytes = model.SerializeToString()
+    return small
+
+
+if __name__ == "__main__":
+    main()

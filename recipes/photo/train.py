@@ -1,0 +1,136 @@
+"""Trains the photo model: the networks of `networks.py` on coco18's and iapr22's database parts and `extra`.
+
+    python -m recipes.photo.train DATA --cache CACHE --weights lite0.safetensors --minutes 9 --out photo.safetensors
+
+DATA holds coco18, iapr22, extra and teachers. The number of epochs follows from the minutes and the measured speed.
+Every few epochs the networks and their averages are judged on both validation parts, which are never learnt from, and
+the better ones are saved.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from deepbinaries.vision.backbones.efficientnet_lite0 import find_weights
+from deepbinaries.vision.backbones.weights import load_into
+from recipes.photo.batches import first_sentences, pairs_of, pixels_of, word_ids
+from recipes.photo.checkpoint import save_networks
+from recipes.photo.encode import picture_values, sentence_values
+from recipes.photo.losses import LossSettings
+from recipes.photo.networks import BITS, SHORT_BITS
+from recipes.photo.recall import recall_at
+from recipes.photo.schedule import Schedule
+from recipes.photo.sources import Source, read_sources, training_sentences
+from recipes.photo.teachers import Teachers, read_teachers
+from recipes.photo.training import Networks, Settings, Training
+
+ENCODE_SIDE = 256
+OTHER_SIDES = (224, 288, 320)  # at which the result is judged too
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Pairs to choose by: pixels, and the word ids of first sentences."""
+
+    name: str
+    pixels: Tensor
+    ids: Tensor
+
+
+def main() -> None:
+    began = time.monotonic()
+    options = read_options()
+    settings = settings_of(options)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.manual_seed(settings.seed)
+    torch.backends.cudnn.benchmark = True
+    torch.set_float32_matmul_precision("high")
+    sources = read_sources(options.data)
+    teachers = read_teachers(options.data / "teachers", training_sentences(sources))
+    pairs = pairs_of(sources, teachers, options.cache, device)
+    judges = [validation(source, teachers, options.cache, device) for source in sources if len(source.validation)]
+    networks = Networks(torch.from_numpy(teachers.words), pairs.vectors.shape[1], settings.dropout)
+    load_into(networks.pictures.backbone, find_weights(options.weights), leave_out="_fc.")
+    networks.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # unknown to its stubs
+    training = Training(networks, pairs, settings)
+    if options.compile:
+        networks.pictures.backbone.compile()
+    print(f"{len(pairs):,} pairs on {device} after {time.monotonic() - began:.0f} s", flush=True)
+    deadline = began + 60 * options.minutes
+    schedule = Schedule(options.epochs, settings.sides) if options.epochs else training.plan(deadline)
+    for number in range(schedule.epochs):
+        losses = training.epoch(schedule, number)
+        done = f"epoch {number + 1}/{schedule.epochs} side {schedule.side(number)} losses {losses}"
+        print(f"{time.monotonic() - began:4.0f} s  {done}", flush=True)
+        if (number + 1) % options.judge_every == 0 or number + 1 == schedule.epochs:
+            better, figures = the_better(training, judges)
+            facts = {"epoch": number + 1, "epochs": schedule.epochs, "settings": asdict(settings), "found": figures}
+            save_networks(better.pictures, better.sentences, options.out, facts)
+    for side in OTHER_SIDES:
+        print(f"recall@10 of photographs at {side}: {judged(better, judges, side)}", flush=True)
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--cache", type=Path, required=True, help="where `pixels` decodes to")
+    parser.add_argument("--weights", type=Path, help="Lite0's; otherwise those of the installed package")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--minutes", type=float, default=9.0, help="of the whole command")
+    parser.add_argument("--epochs", type=int, help="instead of as many as fit into the minutes")
+    parser.add_argument("--judge-every", type=int, default=5, help="epochs")
+    parser.add_argument("--batch", type=int, default=Settings.batch)
+    parser.add_argument("--sides", type=int, nargs="+", default=Settings.sides)
+    parser.add_argument("--lr", type=float, default=Settings.lr)
+    parser.add_argument("--tau", type=float, default=LossSettings.tau)
+    parser.add_argument("--labels", type=float, default=LossSettings.labels, help="weight of coco18's labels")
+    parser.add_argument("--seed", type=int, default=Settings.seed)
+    parser.add_argument("--compile", action="store_true", help="the backbone, for each side anew")
+    return parser.parse_args()
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    return Settings(
+        batch=options.batch,
+        sides=tuple(options.sides),
+        lr=options.lr,
+        backbone_lr=options.lr * Settings.backbone_lr / Settings.lr,
+        loss=LossSettings(tau=options.tau, labels=options.labels),
+        seed=options.seed,
+    )
+
+
+def validation(source: Source, teachers: Teachers, cache: Path, device: str) -> Validation:
+    """The validation part of a source."""
+    rows = source.validation
+    ids = word_ids(teachers.vocabulary, first_sentences(source, rows), device)
+    return Validation(source.name, pixels_of(source, rows, cache, device), ids)
+
+
+def the_better(training: Training, judges: Sequence[Validation]) -> tuple[Networks, dict[str, float]]:
+    """The last networks or their averages, whichever find more, and what they find."""
+    found = {}
+    for name, networks in {"last": training.networks.eval(), "averaged": training.averaged}.items():
+        found[name] = networks, judged(networks, judges, ENCODE_SIDE)
+        print(f"        recall@10 {name} {found[name][1]}", flush=True)
+    return max(found.values(), key=lambda one: sum(one[1].values()))
+
+
+def judged(networks: Networks, judges: Sequence[Validation], side: int) -> dict[str, float]:
+    """How often a sentence finds its picture among the first ten, at both lengths."""
+    figures = {}
+    for judge in judges:
+        seen = picture_values(networks.pictures, judge.pixels, side)
+        read = sentence_values(networks.sentences, judge.ids)
+        for bits in (BITS, SHORT_BITS):
+            figures[f"{judge.name} {bits}"] = round(recall_at(10, read[:, :bits], seen[:, :bits]), 4)
+    return figures
+
+
+if __name__ == "__main__":
+    main()

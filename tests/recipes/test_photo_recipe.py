@@ -1,0 +1,163 @@
+"""The recipe of the photo model runs from packed pictures to saved networks, at a size where it learns nothing."""
+
+import json
+import sys
+import tarfile
+
+import numpy as np
+import pytest
+import torch
+
+from deepbinaries.datasets import load
+from deepbinaries.datasets.splits import ids_digest
+from recipes.photo import baselines, encode, score, train, words
+from recipes.photo.augmentation import forget_words, views
+from recipes.photo.checkpoint import read_facts, read_networks
+from recipes.photo.networks import WORD_SIZE, SentenceNetwork
+from recipes.photo.pictures import add, smaller
+from recipes.photo.recall import recall_at
+from recipes.photo.sources import read_sources, training_sentences
+from recipes.photo.teachers import known_words, read_teachers, write_teachers
+
+NAMES = ("cca", "dcmh-64", "dcmh-128")
+
+
+def write_shards(folder, scenes, rows, *, labels, split):
+    folder.mkdir(parents=True)
+    with tarfile.open(folder / "shard-000.tar", "w") as shard:
+        for row in rows:
+            add(shard, f"{row:03}.avif", smaller(scenes.picture(row)))
+            about = {"text": list(scenes.sentences(row))} | ({"labels": list(scenes.labels.of(row))} if labels else {})
+            add(shard, f"{row:03}.json", json.dumps(about).encode())
+    if split:
+        ids = [f"{row:03}" for row in rows]
+        parts = {"query": ids[:4], "database": ids[4:], "train": ids[4:12], "validation": ids[4:8]}
+        digests = {part: ids_digest(of) for part, of in parts.items()}
+        (folder / "split.json").write_text(json.dumps(parts | {"name": folder.name, "digests": digests}))
+
+
+def run(step, *arguments):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [step.__name__, *map(str, arguments)])
+        step.main()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A folder as the recipe wants it, of drawn scenes."""
+    root = tmp_path_factory.mktemp("data")
+    scenes = load("scenes", items=40)
+    write_shards(root / "coco18", scenes, range(20), labels=True, split=True)
+    write_shards(root / "iapr22", scenes, range(20, 36), labels=True, split=True)
+    write_shards(root / "extra", scenes, range(36, 40), labels=False, split=False)
+    sentences = training_sentences(read_sources(root))
+    rng = np.random.default_rng(0)
+    written = sorted(
+        {"an", "kayak", "zeppelin"}
+        | {word for sentence in sentences for word in sentence.lower().split() if word.isalpha()}
+    )
+    glove = {"words": written, "vectors": {word: rng.normal(size=102).tolist() for word in written if word != "a"}}
+    glove["words"] = list(glove["vectors"])
+    (root / "teachers").mkdir()
+    write_teachers(root / "teachers", known_words(glove, sentences), sentences, rng.normal(size=(len(sentences), 8)))
+    return root
+
+
+@pytest.fixture(scope="module")
+def trained(data):
+    """The file that a short training leaves."""
+    out = data / "photo.safetensors"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "ENCODE_SIDE", 32)
+        patch.setattr(train, "OTHER_SIDES", (64,))
+        run(train, data, "--cache", data / "cache", "--out", out, "--epochs", 1, "--batch", 8, "--sides", 32)
+    return out
+
+
+@pytest.fixture(scope="module")
+def values(data, trained):
+    """The folder of what the trained networks make of everything."""
+    out = data / "values"
+    run(encode, data, "--checkpoint", trained, "--cache", data / "cache", "--side", 32, "--out", out)
+    return out
+
+
+def test_neither_queries_nor_validation_are_learnt_from(data):
+    for source in read_sources(data):
+        assert not set(source.train) & (set(source.query) | set(source.validation))
+
+
+def test_a_short_training_saves_networks_that_can_be_read(data, trained):
+    sources = read_sources(data)
+    teachers = read_teachers(data / "teachers", training_sentences(sources))
+    pictures, sentences = read_networks(trained, torch.from_numpy(teachers.words))
+    assert pictures(torch.zeros(1, 3, 32, 32)).shape == (1, 128)
+    ids = torch.from_numpy(teachers.vocabulary.encode([sources[0].dataset.sentences(0)[0]])).long()
+    assert sentences(ids).isfinite().all()
+
+
+def test_the_file_says_what_was_found_on_the_validation_parts(trained):
+    assert set(read_facts(trained)["found"]) == {"coco18 128", "coco18 64", "iapr22 128", "iapr22 64"}
+
+
+def test_every_item_has_values_on_both_sides(values):
+    assert np.load(values / "coco18-pictures.npy").shape == np.load(values / "coco18-sentences.npy").shape == (20, 128)
+
+
+def test_scoring_again_replaces_the_lines_of_the_same_model(data, values):
+    cells = data / "cells.jsonl"
+    for model in ("torch", "other", "torch"):
+        run(score, data, values, "--model", model, "--out", cells)
+    lines = [json.loads(line) for line in cells.read_text().splitlines()]
+    assert [line["model"] for line in lines] == ["other"] * (len(lines) // 2) + ["torch"] * (len(lines) // 2)
+    assert {line["gallery"] for line in lines if line["dataset"] == "coco18"} == {4, 16, 20}
+
+
+def test_other_methods_learn_from_the_same_features(data, trained, monkeypatch):
+    monkeypatch.setattr(baselines, "EPOCHS", 1)
+    monkeypatch.setattr(baselines, "SIDE", 32)
+    run(baselines, data, "--checkpoint", trained, "--cache", data / "cache", "--out", data / "baselines")
+    widths = {name: np.load(data / "baselines" / name / "coco18-sentences.npy").shape[1] for name in NAMES}
+    assert widths == {"cca": 128, "dcmh-64": 64, "dcmh-128": 128}
+
+
+def test_words_outside_the_captions_are_asked_for_beside_their_neighbours(data, trained, values, monkeypatch):
+    monkeypatch.setattr(words, "OFTEN", 1)
+    run(words, data, values, "--checkpoint", trained, "--out", data / "words.json")
+    found = json.loads((data / "words.json").read_text())
+    assert {entry["word"] for entry in found["words"]} == {"kayak", "zeppelin"}
+    assert len(found["words"][0]["answer"]) == 10
+
+
+def test_a_word_weighs_as_much_as_its_neighbours(data):
+    table = read_teachers(data / "teachers", training_sentences(read_sources(data))).words
+    np.testing.assert_allclose(np.linalg.norm(table[3:], axis=1), 10, rtol=0.02)
+
+
+def test_padding_changes_no_value():
+    torch.manual_seed(0)
+    network = SentenceNetwork(torch.randn(9, WORD_SIZE)).eval()
+    short, long = torch.tensor([[3, 4, 5]]), torch.tensor([[3, 4, 5, 0, 0, 0, 0]])
+    torch.testing.assert_close(network(short), network(long))
+
+
+def test_views_of_a_grey_picture_are_grey_and_as_large_as_wished():
+    seen = views(torch.full((4, 48, 64, 3), 100, dtype=torch.uint8), 32)
+    assert seen.shape == (4, 3, 32, 32)
+    assert (seen.amax((1, 2, 3)) - seen.amin((1, 2, 3))).max() < 0.01
+
+
+def test_only_words_are_forgotten_never_padding():
+    ids = torch.tensor([[7, 8, 0, 0]])
+    assert forget_words(ids, 1.0).tolist() == [[1, 1, 0, 0]]
+
+
+def test_recall_with_ties_is_the_mean_over_all_their_orders():
+    rng = torch.Generator().manual_seed(0)
+    queries, gallery = torch.randn(30, 4, generator=rng), torch.randn(30, 4, generator=rng)
+    scores = queries.sign() @ gallery.sign().T
+    drawn = []
+    for _ in range(400):
+        order = (scores + 0.5 * torch.rand(scores.shape, generator=rng)).argsort(1, descending=True)
+        drawn.append(float((order[:, :5] == torch.arange(30)[:, None]).any(1).float().mean()))
+    assert recall_at(5, queries, gallery) == pytest.approx(np.mean(drawn), abs=0.01)
