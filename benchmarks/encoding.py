@@ -33,21 +33,17 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from clip_shapes import IMAGE_SIDE, LAYERS, PIECES, TOKENS, PictureTower, SentenceTower, n_parameters, write_towers
-from deepbinaries.codes import Codes
 from deepbinaries.datasets import load
 from deepbinaries.features.inputs import Images
 from deepbinaries.model import Model
 from deepbinaries.onnx_files import open_network
 from deepbinaries.search import Collection, LazyModel, index_folder
-from deepbinaries.search.catalogue import PICTURES, File, Item
-from deepbinaries.search.generation import Generation
-from deepbinaries.search.layout import claim_generation, make_folder
-from deepbinaries.search.relevance import estimate
 from deepbinaries.vision.encoder import energy_of
 from deepbinaries.vision.proposers import make_proposer
 from deepbinaries.vision.reading import read_picture
 from deepbinaries.vision.regions import choose_regions
 from deepbinaries.vision.stretching import stretched
+from random_collection import random_collection
 from recording import record
 
 SMALL, LARGE = (320, 240), (4000, 3000)
@@ -209,32 +205,6 @@ def of_indexing(folder: Path, model: LazyModel, n: int) -> float:
     return round(report.encoded / report.seconds, 2)
 
 
-def make_collection(folder: Path, model: LazyModel, n: int) -> Path:
-    """An index of photographs that are nowhere, with random codes."""
-    place, root = folder / "index", folder / "photographs"
-    root.mkdir()
-    place.mkdir()
-    layout = make_folder(place, root)
-    layout.write()
-    home = claim_generation(layout, model.fingerprint, model.facts)
-    rng = np.random.default_rng(0)
-    ids = [digest.tobytes().hex() for digest in rng.integers(0, 256, (n, 16), dtype=np.uint8)]
-    generation = Generation(home, bits=model.bits, writable=True)
-    index = generation.indexes[PICTURES]
-    index.replace(ids, Codes.from_values(rng.standard_normal((n, model.bits))))
-    generation.catalogue.put(
-        [File(f"{row % 100}/{row}.jpg", 1, 1, "2024-05-31T18:00:00", id_) for row, id_ in enumerate(ids)],
-        [
-            Item(id_, 640, 480, None, look.tobytes())
-            for id_, look in zip(ids, rng.integers(0, 256, (n, 8), dtype=np.uint8), strict=True)
-        ],
-    )
-    generation.catalogue.note(null=estimate(index, model.get()).to_json(), null_of=index.version)
-    generation.close()
-    layout.switched_to(home.name)
-    return place
-
-
 def of_queries(place: Path, model: LazyModel, rounds: int) -> dict[str, Any]:
     """How long a sentence takes from its words to its hits."""
     with Collection(place, model=model) as collection:
@@ -268,7 +238,7 @@ def main() -> None:
         lazy = LazyModel(given.model)
         lazy.get()
         indexed = of_indexing(Path(name), lazy, 4 if few else 600)
-        query = of_queries(make_collection(Path(name), lazy, items), lazy, rounds)
+        query = of_queries(random_collection(Path(name), lazy, items), lazy, rounds)
     rates, large_rates = of_small["photographs a second"], of_large["photographs a second"]
     ratios = {
         "vs_clip_fp32": rates["ours"] / rates["clip fp32"],

@@ -211,35 +211,12 @@ def make_photographs(folder: Path, n: int) -> tuple[Path, Path]:
     from deepbinaries.cli import main as command_line
     from deepbinaries.datasets import load
     from deepbinaries.search import LazyModel
-    from deepbinaries.search.catalogue import PICTURES, File, Item
-    from deepbinaries.search.generation import Generation
-    from deepbinaries.search.layout import claim_generation, make_folder
-    from deepbinaries.search.relevance import estimate
+    from random_collection import random_collection
 
     small = "items=60 --vision side=64 --vision keep=4 --set epochs=1 --set hidden=64 --set fc=64"
-    place, root = folder / "index", folder / "photographs"
     with contextlib.suppress(SystemExit):
         command_line(["train", "scenes", "--dataset-set", *small.split(), "--out", str(folder / "model")])
-    model = LazyModel(folder / "model", device="cpu")
-    root.mkdir()
-    place.mkdir()
-    layout = make_folder(place, root)
-    layout.write()
-    home = claim_generation(layout, model.fingerprint, model.facts)
-    rng = np.random.default_rng(0)
-    ids = [secret.tobytes().hex() for secret in rng.integers(0, 256, (n, 16), dtype=np.uint8)]
-    generation = Generation(home, bits=model.bits, writable=True)
-    codes = Codes.from_values(rng.standard_normal((n, model.bits)))
-    generation.indexes[PICTURES].replace(ids, codes)
-    looks = rng.integers(0, 256, (n, 8), dtype=np.uint8)
-    generation.catalogue.put(
-        [File(f"{place % 100}/{place}.jpg", 1, 1, "2024-05-31T18:00:00", id_) for place, id_ in enumerate(ids)],
-        [Item(id_, 640, 480, None, look.tobytes()) for id_, look in zip(ids, looks, strict=True)],
-    )
-    index = generation.indexes[PICTURES]
-    generation.catalogue.note(null=estimate(index, model.get()).to_json(), null_of=index.version)
-    generation.close()
-    layout.switched_to(home.name)
+    place = random_collection(folder, LazyModel(folder / "model", device="cpu"), n)
     scenes = load("scenes", items=200)
     sentences = [text for row in range(200) for text in scenes.sentences(row)[:1]]
     bodies = folder / "sentences.txt"

@@ -53,7 +53,7 @@ def test_photographs_have_the_bytes_of_photographs(folder):
 
 def test_every_sentence_is_asked(folder, tmp_path):
     model = LazyModel(folder)
-    found = encoding.of_queries(encoding.make_collection(tmp_path, model, 300), model, rounds=1)
+    found = encoding.of_queries(encoding.random_collection(tmp_path, model, 300), model, rounds=1)
     assert found["sentences"] == len(encoding.SENTENCES)
     assert 0 < found["median, ms"] <= found["slowest, ms"]
 
