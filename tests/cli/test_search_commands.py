@@ -55,6 +55,12 @@ def test_a_sentence_finds_as_many_pictures_as_are_asked_for(capsys):
     assert answer["certificate"]["exact"]
 
 
+@pytest.mark.usefixtures("inside")
+def test_the_index_s_own_model_is_opened_with_the_weights_that_are_named(capsys):
+    assert run("search", "red", "--backbone-weights", "nowhere.safetensors") != 0
+    assert "nowhere.safetensors" in capsys.readouterr().err
+
+
 def test_the_index_is_found_by_its_folder_and_by_the_photographs(photographs, capsys):
     for where in (photographs, photographs / ".deepbinaries"):
         answer = answer_of(capsys, "a dog", "--all", "--unfold", "--index", where)

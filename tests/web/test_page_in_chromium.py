@@ -105,6 +105,18 @@ def test_a_sentence_finds_photographs_and_one_leads_to_others(page):
     expect(page.locator("h1")).to_be_visible()
 
 
+def test_what_does_not_match_is_shown_when_it_is_asked_for(page):
+    ask(page, "a red")
+    expect(page.locator("#others")).to_be_visible()
+    matches = tiles(page).count()
+    page.click("#others")
+    expect(page.locator("#summary")).to_contain_text("The nearest come first.")
+    assert "least=none" in page.url
+    assert tiles(page).count() > matches
+    page.go_back()
+    expect(tiles(page)).to_have_count(matches)
+
+
 def test_a_link_shows_what_it_showed(page):
     ask(page, "a red")
     shown = tiles(page).evaluate_all("tiles => tiles.map((one) => one.dataset.id)")

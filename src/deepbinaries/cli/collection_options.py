@@ -45,6 +45,21 @@ def given_model(
     return LazyModel(chosen, bits=bits, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
 
 
+def model_to_search_by(
+    model: str | None, index: str | None, device: str, backbone_weights: str | None, proposer_path: Path | None
+) -> "LazyModel | None":
+    """The model that was asked for, or the index's own where it is to be opened in a way of its own; else None."""
+    found = given_model(model, device, backbone_weights, proposer_path)
+    if found is not None or (device == "auto" and not backbone_weights and not proposer_path):
+        return found
+    from deepbinaries.search.layout import find_folder, generation_facts, read_layout
+    from deepbinaries.search.models import maker
+
+    place = find_folder(Path(index) if index is not None else None)
+    facts = generation_facts(read_layout(place).home)
+    return maker(facts, place, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
+
+
 def model_to_index_by(
     model: str | None,
     index: Path,

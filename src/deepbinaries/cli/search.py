@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from deepbinaries.cli.collection_options import IndexAt, ModelAt, given_model
+from deepbinaries.cli.collection_options import IndexAt, ModelAt, model_to_search_by
 from deepbinaries.cli.output import AsJson, complain, free_file, write_json, write_table
 from deepbinaries.cli.previews import can_show_pictures, write_with_previews
 from deepbinaries.cli.search_codes import codes_at, search_codes
@@ -90,7 +90,7 @@ def search(
     parts, where = parse(query), Filter(folder, since, until)
     if sheet is not None:
         free_file(sheet)
-    by = given_model(model, device, backbone_weights, proposer_path)
+    by = model_to_search_by(model, index, device, backbone_weights, proposer_path)
     with Collection(index, model=by) as collection:
         answer = collection.search(
             parts,

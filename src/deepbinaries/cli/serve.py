@@ -3,12 +3,14 @@
 import os
 import sys
 import webbrowser
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepbinaries.cli.collection_options import Bits, ModelAt, given_model, model_to_index_by
+from deepbinaries.cli.collection_options import Bits, ModelAt, model_to_index_by, model_to_search_by
 from deepbinaries.cli.index import Exclude
 from deepbinaries.cli.output import complain
 from deepbinaries.cli.search_codes import codes_at, is_database
@@ -74,9 +76,8 @@ def serve(
         by = model_to_index_by(model, place, device, backbone_weights, proposer_path, bits)
         source = _kept_current(Path(folder), place, by, exclude or [], every)
     else:
-        source = _as_it_is(
-            index, given_model(model, device, backbone_weights, proposer_path), writable=settings.token is not None
-        )
+        by_which = partial(model_to_search_by, model, index, device, backbone_weights, proposer_path)
+        source = _as_it_is(index, by_which, writable=settings.token is not None)
 
     def started(address: str) -> None:
         complain(f"open {address}   (Ctrl-C ends it)")
@@ -104,7 +105,9 @@ def _kept_current(folder: Path, place: Path, by: "LazyModel", exclude: list[str]
     return Photographs(place, model=by, indexing=indexing)
 
 
-def _as_it_is(index: str | None, by: "LazyModel | None", *, writable: bool) -> "CodesAlone | Photographs":
+def _as_it_is(
+    index: str | None, by_which: "Callable[[], LazyModel | None]", *, writable: bool
+) -> "CodesAlone | Photographs":
     """What an index holds: photographs, or codes alone."""
     from deepbinaries.search import Collection
     from deepbinaries.web.codes_alone import CodesAlone
@@ -112,6 +115,7 @@ def _as_it_is(index: str | None, by: "LazyModel | None", *, writable: bool) -> "
 
     if (codes := codes_at(index, writable=writable)) is not None:
         return CodesAlone(codes, writable=writable)
+    by = by_which()
     with Collection(index, model=by) as collection:  # says what is wrong before anybody asks
         return Photographs(collection.folder, model=by)
 

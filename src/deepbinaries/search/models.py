@@ -75,11 +75,11 @@ class LazyModel:
             return self._model
 
 
-def maker(facts: Mapping[str, Any], index: Path) -> LazyModel:
-    """The model that made what an index holds, by what the index notes of it."""
+def maker(facts: Mapping[str, Any], index: Path, **opened: Any) -> LazyModel:
+    """The model that made what an index holds, by what the index notes of it; `opened` as for `LazyModel`."""
     stated, bits = str(facts.get("folder")), facts.get("bits")
     try:
-        model = LazyModel(stated, bits=bits)
+        model = LazyModel(stated, bits=bits, **opened)
     except UsageError:
         model = None
     if model is None or not model.folder.is_dir():

@@ -30,7 +30,7 @@ async function ask(address, options = {}) {
 
 const options = (state, offset, k) => {
   const chosen = new URLSearchParams({ k, offset });
-  for (const name of ["since", "until", "folder", "sort", "kind"]) if (state[name]) chosen.set(name, state[name]);
+  for (const name of ["since", "until", "folder", "sort", "kind", "least"]) if (state[name]) chosen.set(name, state[name]);
   if (state.unfold) chosen.set("unfold", "true");
   return chosen;
 };

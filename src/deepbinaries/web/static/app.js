@@ -21,7 +21,7 @@ const handlers = {
 };
 
 function cleared() {
-  return { ...states.read(), q: "", like: "", picture: "", open: "" };
+  return { ...states.read(), q: "", like: "", picture: "", least: "", open: "" };
 }
 
 function go(state, options) {
@@ -65,7 +65,7 @@ async function find(state, offset) {
   asking = new AbortController();
   const { signal } = asking;
   const began = performance.now();
-  byId("more").hidden = true;
+  byId("more").hidden = byId("others").hidden = true;
   if (!offset) {
     byId("notes").replaceChildren();
     byId("summary").replaceChildren("Looking …");
@@ -82,6 +82,7 @@ async function find(state, offset) {
     addHits(byId("groups"), found.hits, found.bits, handlers);
     if (!offset) tell(found, state, performance.now() - began);
     byId("more").hidden = !found.more;
+    byId("others").hidden = Boolean(found.more || state.least || answer.hits.length >= found.searched);
   } catch (error) {
     if (error.name === "AbortError") return;
     explain(error, () => find(state, offset));
@@ -92,7 +93,7 @@ function tell(found, state, took) {
   const n = found.hits.length;
   const what = state.kind === "sentences" ? ["caption", "captions"] : ["photograph", "photographs"];
   const matches = found.more ? `The first ${n} matches` : count(n, "match", "matches");
-  const words = n ? `${matches} among ${count(found.searched, ...what)}` : `Nothing matches among ${count(found.searched, ...what)}`;
+  const words = n && state.least ? `${capital(count(found.searched, ...what))} The nearest come first.` : n ? `${matches} among ${count(found.searched, ...what)}` : `Nothing matches among ${count(found.searched, ...what)}`;
   byId("summary").replaceChildren(
     make("span", { className: "found" }, words),
     certificate(found, took) ?? "",
@@ -138,7 +139,7 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]
 async function welcome() {
   asking?.abort();
   answer = null;
-  byId("more").hidden = true;
+  byId("more").hidden = byId("others").hidden = true;
   byId("summary").replaceChildren();
   await refresh();
   if (states.asks(states.read())) return;
@@ -295,6 +296,7 @@ for (const id of ["pick", "pick-too"]) byId(id).addEventListener("click", () => 
 byId("file").addEventListener("change", () => { askByPicture(byId("file").files[0]); byId("file").value = ""; });
 byId("asked-clear").addEventListener("click", () => { go(cleared()); byId("q").focus(); });
 byId("more").addEventListener("click", () => find(drawn, answer.hits.length));
+byId("others").addEventListener("click", () => go({ ...states.read(), least: "none" }));
 byId("failures").addEventListener("click", showFailures);
 byId("failed-close").addEventListener("click", () => byId("failed").close());
 byId("previous").addEventListener("click", () => turn(-1));

@@ -1,6 +1,6 @@
 // What is shown is in the address, so that back, forward and a copied link work.
 
-const NAMES = ["q", "like", "picture", "since", "until", "folder", "sort", "kind", "unfold", "open"];
+const NAMES = ["q", "like", "picture", "since", "until", "folder", "sort", "kind", "unfold", "least", "open"];
 
 export function read() {
   const parameters = new URLSearchParams(location.search);
