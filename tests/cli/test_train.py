@@ -1,6 +1,9 @@
 """`train` and `encode` on generated scenes, with networks that learn little in little time."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -187,3 +190,25 @@ def test_a_training_that_runs_away_is_one_line_and_leaves_no_model(features, tmp
     assert run("train", *SMALL, *runaway, "--features", features, "--out", tmp_path / "model") == 3
     assert "not finite; lower the learning rate" in capsys.readouterr().err.splitlines()[-1]
     assert not (tmp_path / "model").exists()
+
+
+def test_two_processes_leave_one_model_and_one_report(trained, tmp_path):
+    out, features = tmp_path / "model", tmp_path / "features"  # which one of them prepares
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "deepbinaries"]
+    arguments = ["train", *SMALL, "--set", "input_dropout=0", "--features", features, "--out", out, "--json"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, *command, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(done.stdout)["epochs"] == 2
+    assert sorted(path.name for path in out.iterdir()) == sorted(path.name for path in trained.iterdir())
+    assert Model.from_pretrained(out, device="cpu").bits == 16
+    assert sorted(tmp_path.iterdir()) == [features, out]
+
+
+def test_settings_are_not_tuned_by_several_processes(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "of a test")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert run("train", *SMALL, "--tune", "eta=0.1,1", "--set", "update=spectral", "--out", tmp_path / "model") == 2
+    assert "--tune works in one process" in capsys.readouterr().err

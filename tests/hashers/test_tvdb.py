@@ -221,7 +221,7 @@ def test_an_unknown_setting_of_a_preset_is_answered_with_the_known_ones():
 def test_the_same_seed_gives_the_same_bits_in_another_process(pairs, tmp_path):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import numpy as np;"
-        "from conftest import make_pairs; from test_tvdb import small; pairs = make_pairs(240, seed=1);"
+        "from small_pairs import make_pairs; from test_tvdb import small; pairs = make_pairs(240, seed=1);"
         "np.save(sys.argv[2], small(epochs=2).fit(pairs).encode(pairs.images))"
     )
     here = str(tmp_path / "values.npy")

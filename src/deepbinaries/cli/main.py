@@ -16,6 +16,7 @@ from deepbinaries import __version__
 from deepbinaries.cli.adopt import adopt
 from deepbinaries.cli.collection import status, verify
 from deepbinaries.cli.compare import compare
+from deepbinaries.cli.copy_index import copy_index
 from deepbinaries.cli.dataset import app as dataset_app
 from deepbinaries.cli.demo import demo
 from deepbinaries.cli.download import download
@@ -52,6 +53,7 @@ app.command()(status)
 app.command()(watch)
 app.command()(verify)
 app.command("import-codes")(import_codes)
+app.command("copy-index")(copy_index)
 app.add_typer(dataset_app, name="dataset")
 app.command()(train)
 app.command()(export)

@@ -16,6 +16,7 @@ from deepbinaries.cli.learning import History, all_pairs, apart, check_validatio
 from deepbinaries.cli.output import AsJson, complain, free_path, write_json, write_text
 from deepbinaries.cli.recipe import Read, read_recipe
 from deepbinaries.cli.scalars import writer_class
+from deepbinaries.cli.together import in_turn, is_together, leads
 from deepbinaries.cli.tuning import in_words, tune
 from deepbinaries.errors import UsageError
 from deepbinaries.files import cache_folder
@@ -89,6 +90,9 @@ def train(
     if tensorboard is not None:
         writer_class()  # refuses now what would fail after hours
     recipe = read_recipe(settings_file, method, bits, settings, tuned, vision, read, words)
+    if recipe.grid and is_together():
+        raise UsageError("--tune works in one process", next_step="choose settings without torchrun, then train")
+    speaks = leads()  # and each process has its own GPU from here on
     # Made once for nothing, so that nonsense is refused before anything is read.
     patient = any(has_patience(recipe.make(device, combination)) for combination in recipe.grid or [{}])
     tokens = TokenSettings(length=recipe.words)
@@ -100,8 +104,10 @@ def train(
         check_validation(parts.validation, wanted_by="--tune" if recipe.grid else "patience")
     encoder = make_encoder(recipe.vision, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
     home = features or cache_folder() / "features"
-    prepared = prepare(dataset, parts, encoder, home, settings=tokens, read=recipe.read.value)
-    _tell_unreadable(prepared)
+    with in_turn():
+        prepared = prepare(dataset, parts, encoder, home, settings=tokens, read=recipe.read.value)
+    if speaks:
+        _tell_unreadable(prepared)
     trained_on = source_of(prepared, read=recipe.read.value)
     unfinished = out.with_name(f"{out.name}.training")
     workplaces: list[Path] = []
@@ -124,7 +130,10 @@ def train(
     hasher = recipe.make(device, tuning["chosen"] if tuning else {})
     held_out = has_patience(hasher)
     pairs, validation = apart(prepared, wanted_by="patience") if held_out else (all_pairs(prepared), None)
-    history = learn(hasher, pairs, validation, workplace(hasher, held_out), tensorboard=tensorboard)
+    curves = tensorboard if speaks else None
+    history = learn(hasher, pairs, validation, workplace(hasher, held_out), tensorboard=curves)
+    if not speaks:
+        return
     model = Model(encoder, prepared.vocabulary, hasher, method=recipe.method, trained_on=trained_on)
     model.save_pretrained(out, history=history, tuning=tuning)
     _remove(unfinished, workplaces)

@@ -4,12 +4,12 @@
 
 A method brings its objective; the loop brings batches, precision, the learning rate's course, validation, stopping,
 checkpoints and the log. Every draw depends on (seed, epoch) alone, so that a killed run, resumed from its last whole
-epoch, ends in the same model, bit for bit on a CPU.
+epoch, ends in the same model, bit for bit on a CPU. Several processes share the work on each batch: `world`.
 """
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -25,11 +25,13 @@ from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.hashers.checkpoints import load_checkpoint, save_checkpoint
 from deepbinaries.hashers.validation import validate
+from deepbinaries.hashers.world import World, join_world
 from deepbinaries.progress import track
 from deepbinaries.vision.backbones.torch_backbone import find_device
 
 ENCODE_BATCH = 1024
 SHARE_OF_GPU = 0.5  # features live on the GPU when they take no more than this of its free memory
+ALONE = World()  # whoever encodes without the others
 SCHEDULES = ("constant", "one-cycle", "log")
 
 
@@ -109,11 +111,16 @@ def train(
     checkpoints: Path | None = None,
     log: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> None:
-    """Train both towers in place; with patience, they end as they were at the best validation."""
+    """Train both towers in place; with patience, they end as they were at the best validation.
+
+    Of several processes the leading one alone writes checkpoints and calls `log`.
+    """
+    world = join_world()
     images, texts = on_device(pairs.images.regions, device), on_device(text_inputs(pairs.texts), device)
     check_features(images, of="picture")
     check_features(texts, of="text")
     run = load_checkpoint(checkpoints, towers, optimiser, objective, settings)
+    _begin_alike(world, towers, run.epoch, device)
     n_steps = -(-len(pairs) // settings.batch)
 
     def batches_of(epoch: int) -> Iterator[Tensor]:
@@ -128,34 +135,36 @@ def train(
         torch.manual_seed(_seed(settings.seed, epoch))  # of dropout
         towers.train()
         batches = list(batches_of(epoch))
-        # All of them at once: copying rows to a GPU makes the CPU wait until it has nothing left to do.
-        on_gpu = torch.cat(batches).to(device).split(settings.batch)  # type: ignore[no-untyped-call]
-        steps = list(zip(batches, on_gpu, strict=True))
-        for step, (rows, there) in enumerate(track(steps, f"epoch {epoch + 1} of {settings.epochs}{so_far}")):
+        parts = [world.part(rows) for rows in batches]
+        steps = list(zip(parts, _moved(parts, device), _moved(batches, device), strict=True))
+        what, mode = f"epoch {epoch + 1} of {settings.epochs}{so_far}", "" if world.leads else "quiet"
+        for step, (part, part_there, rows) in enumerate(track(steps, what, mode=mode)):
             for group in optimiser.param_groups:
                 group["lr"] = learning_rate(settings, epoch * n_steps + step, settings.epochs * n_steps)
-            with _precision(device):
-                F = towers.image(_as_floats(_take(images, rows, there)))
-                G = towers.text(_as_floats(_take(texts, rows, there)))
-            loss = objective.loss(F.float(), G.float(), there)
+            with _precision(device), world.own_draws(settings.seed, epoch, step):
+                F = towers.image(_as_floats(_take(images, part, part_there)))
+                G = towers.text(_as_floats(_take(texts, part, part_there)))
+            loss = objective.loss(world.gather(F.float(), len(rows)), world.gather(G.float(), len(rows)), rows)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
+            _complete_gradients(world, towers)
             optimiser.step()
             losses += loss.detach()
         entry: dict[str, Any] = {"epoch": epoch + 1, "loss": float(losses) / n_steps}
         entry |= objective.after_epoch(
-            epoch, lambda: (_outputs(towers.image, images, device), _outputs(towers.text, texts, device))
+            epoch, lambda: (_outputs(towers.image, images, device, world), _outputs(towers.text, texts, device, world))
         )
         if validation is not None and len(validation):
-            entry |= validate(partial(encode_side, towers, device), pairs, validation)
+            entry |= validate(partial(encode_side, towers, device, world=world), pairs, validation)
             score = (entry["validation_image_to_text"] + entry["validation_text_to_image"]) / 2
             run.note(score, towers)
         entry["seconds"] = round(time.monotonic() - began, 3)
         if not math.isfinite(entry["loss"]):
             raise DataError(f"the loss of epoch {epoch + 1} is not finite", next_step="lower the learning rate")
-        log(entry)
         run.epoch = epoch + 1
-        save_checkpoint(checkpoints, towers, optimiser, objective, settings, run)
+        if world.leads:
+            log(entry)
+            save_checkpoint(checkpoints, towers, optimiser, objective, settings, run)
         so_far = f", loss {entry['loss']:.4g}"
     if settings.patience is not None and run.best_towers:
         towers.load_state_dict(run.best_towers)
@@ -178,16 +187,18 @@ def learning_rate(settings: TrainingSettings, step: int, n_steps: int) -> float:
     return settings.learning_rate * (1 + math.cos(math.pi * (step - warm) / max(1, n_steps - warm))) / 2
 
 
-def encode(network: nn.Module, array: Any, device: torch.device) -> NDArray[np.float32]:
+def encode(network: nn.Module, array: Any, device: torch.device, world: World = ALONE) -> NDArray[np.float32]:
     """The outputs of a network for all rows, always in evaluation mode, whatever their number."""
-    return _outputs(network, array, device).cpu().numpy()
+    return _outputs(network, array, device, world).cpu().numpy()
 
 
-def encode_side(towers: Towers, device: torch.device, batch: Images | Texts) -> NDArray[np.float32]:
+def encode_side(
+    towers: Towers, device: torch.device, batch: Images | Texts, *, world: World = ALONE
+) -> NDArray[np.float32]:
     """The outputs of the one network that the batch is for."""
     if isinstance(batch, Images):
-        return encode(towers.image, batch.regions, device)
-    return encode(towers.text, text_inputs(batch), device)
+        return encode(towers.image, batch.regions, device, world)
+    return encode(towers.text, text_inputs(batch), device, world)
 
 
 def text_inputs(texts: Texts) -> NDArray[Any]:
@@ -225,13 +236,49 @@ def _batches(n: int, settings: TrainingSettings, epoch: int) -> Iterator[Tensor]
     yield from order.split(settings.batch)  # type: ignore[no-untyped-call]
 
 
-def _outputs(network: nn.Module, array: Any, device: torch.device) -> Tensor:
+def _moved(batches: Sequence[Tensor], device: torch.device) -> tuple[Tensor, ...]:
+    """All of them at once: copying rows to a GPU makes the CPU wait until it has nothing left to do."""
+    sizes = [len(rows) for rows in batches]
+    moved: tuple[Tensor, ...] = torch.cat(list(batches)).to(device).split(sizes)  # type: ignore[no-untyped-call]
+    return moved
+
+
+def _begin_alike(world: World, towers: Towers, epoch: int, device: torch.device) -> None:
+    """See that all processes go on from one checkpoint, with the same networks to the last digit."""
+    epochs = world.gather(torch.tensor([epoch], device=device), world.size).tolist()
+    if len(set(epochs)) > 1:
+        raise DataError(
+            f"the processes found checkpoints of different epochs ({', '.join(map(str, epochs))})",
+            next_step="keep them in a folder that all machines see",
+        )
+    for tensor in towers.state_dict().values():
+        world.share(tensor)
+
+
+def _complete_gradients(world: World, towers: Towers) -> None:
+    """Make the gradients those of the whole batch: of the two networks each process knows those of its part alone."""
+    if world.size == 1:
+        return
+
+    def of(*networks: nn.Module) -> list[Tensor]:
+        found = (parameter.grad for network in networks for parameter in network.parameters())
+        return [gradient for gradient in found if gradient is not None]
+
+    world.add_up(of(towers.image, towers.text))
+    if towers.helper is not None:
+        for gradient in of(towers.helper):  # whole already, but perhaps rounded differently
+            world.share(gradient)
+
+
+def _outputs(network: nn.Module, array: Any, device: torch.device, world: World) -> Tensor:
     network.to(device).eval()
     parts = [torch.zeros(0, device=device)]
     with torch.inference_mode(), _precision(device):
         for start in range(0, len(array), ENCODE_BATCH):
             rows = torch.arange(start, min(start + ENCODE_BATCH, len(array)))
-            parts.append(network(_as_floats(_take(array, rows, rows.to(device)))).float())
+            part = world.part(rows)
+            outputs = network(_as_floats(_take(array, part, part.to(device)))).float()
+            parts.append(world.gather(outputs, len(rows)))
     return torch.cat(parts[1:]) if len(parts) > 1 else parts[0]
 
 

@@ -40,6 +40,7 @@ from deepbinaries.hashers.image_networks import IMAGE_NETWORKS
 from deepbinaries.hashers.similarity import LabelSimilarity, SetSimilarity, ahead, similarity
 from deepbinaries.hashers.text_networks import TEXT_NETWORKS
 from deepbinaries.hashers.training import Towers
+from deepbinaries.hashers.world import join_world
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,10 @@ VISION = {"tvdb-paper": {"backbone": "alexnet", "mode": "crop"}}  # how a preset
 
 
 class CodeObjective:
-    """Algorithm 1's code side: targets B and H of all training items; loss_f = |B - F|², loss_g = |H - G|²."""
+    """Algorithm 1's code side: targets B and H of all training items; loss_f = |B - F|², loss_g = |H - G|².
+
+    Where several processes train, one of them solves for the codes, so that all have the same to the last bit.
+    """
 
     def __init__(self, labels: Labels, settings: TVDBSettings, device: torch.device):
         self.settings = settings
@@ -96,6 +100,7 @@ class CodeObjective:
         self.random_batches = self.routine.random_batches
         self.update = make_update(settings.update)
         self.device = device
+        self.world = join_world()
         self.labels = torch.from_numpy(labels.matrix()).to(device)
         self.prepared: Iterator[SetSimilarity] | None = None  # S of the batches to come, where found beforehand
         rng = np.random.default_rng(settings.seed)
@@ -104,6 +109,7 @@ class CodeObjective:
         else:
             shape = (2, len(labels), settings.bits)
             self.B, self.H = torch.from_numpy(rng.choice([-1.0, 1.0], shape).astype(np.float32)).to(device)
+        self.B, self.H = self.world.share(self.B), self.world.share(self.H)
 
     @cached_property
     def whole(self) -> SetSimilarity:
@@ -113,7 +119,8 @@ class CodeObjective:
     def before_training(self, batches: Iterator[Tensor]) -> None:
         # Eigenvectors are best found on the CPU, by other threads, while the GPU is busy with earlier batches.
         centring = getattr(self.update, "centring", None)
-        if self.device.type == "cuda" and centring is not None and self.routine.update_batches:
+        by_threads = self.device.type == "cuda" and self.world.leads
+        if by_threads and centring is not None and self.routine.update_batches:
             self.prepared = ahead(LabelSimilarity(self.labels.cpu(), centring), batches, self.device)
 
     def similar(self, rows: Tensor) -> Tensor | SetSimilarity:
@@ -127,8 +134,10 @@ class CodeObjective:
         B, H = self.B[rows], self.H[rows]
         if self.routine.update_batches:
             with torch.no_grad():
-                S, eta = self.similar(rows), self.settings.eta
-                B, H = self.update(CodeBatch(B=B, H=H, F=F.detach(), G=G.detach(), S=S, eta=eta))
+                if self.world.leads:
+                    S, eta = self.similar(rows), self.settings.eta
+                    B, H = self.update(CodeBatch(B=B, H=H, F=F.detach(), G=G.detach(), S=S, eta=eta))
+                B, H = self.world.share(B), self.world.share(H)
             self.B[rows], self.H[rows] = B, H
         squares = (B - F).square(), (H - G).square()
         if self.settings.loss == "frobenius":
@@ -139,7 +148,9 @@ class CodeObjective:
         every = self.routine.whole_set_every
         if every is not None and (epoch + 1) % every == 0:
             F, G = outputs()
-            self.B, self.H = update_all(self.update, self.whole, self.B, self.H, F, G, self.settings.eta)
+            if self.world.leads:
+                self.B, self.H = update_all(self.update, self.whole, self.B, self.H, F, G, self.settings.eta)
+            self.B, self.H = self.world.share(self.B), self.world.share(self.H)
         return health_figures(sign(self.B))
 
     def state(self) -> dict[str, Tensor]:

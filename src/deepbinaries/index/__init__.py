@@ -16,6 +16,7 @@ from deepbinaries.index.check import check_index
 from deepbinaries.index.copying import restore
 from deepbinaries.index.embedded import EmbeddedIndex
 from deepbinaries.index.rebuilding import Rebuilt, rebuild
+from deepbinaries.index.transferring import Comparison, Copied, compare_answers, copy_items
 from deepbinaries.index.verifying import Findings, verify
 from deepbinaries.registry import INDEXES, check_settings
 
@@ -38,12 +39,16 @@ def open_index(where: str | Path, *, bits: int | None = None, writable: bool = F
 __all__ = [
     "Answer",
     "Certificate",
+    "Comparison",
+    "Copied",
     "EmbeddedIndex",
     "Findings",
     "Hit",
     "Index",
     "Rebuilt",
     "check_index",
+    "compare_answers",
+    "copy_items",
     "open_index",
     "rebuild",
     "restore",
