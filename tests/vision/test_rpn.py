@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from PIL import Image
 from test_encoder import MeanColours, VectorsOnly
-from tiny_rpn import ANCHORS, head_file, tensors
 from torch.nn import functional
 
 from deepbinaries.errors import DataError, UsageError
@@ -20,6 +19,7 @@ from deepbinaries.vision.backbones import WeightsCard
 from deepbinaries.vision.encoder import RegionEncoder, VisionSettings
 from deepbinaries.vision.proposers import MapProposer, make_proposer, rpn
 from deepbinaries.vision.proposers.rpn import Rpn, answer, decode
+from tiny_rpn import ANCHORS, head_file, tensors
 
 MAPS = np.random.default_rng(1).random((2, 3, 4, 5)).astype(np.float32)  # two pictures, 4 rows, 5 columns
 
