@@ -117,12 +117,12 @@ def compare(
     parts = made.parts(dataset, ignore_labels=ignore_label or ())
     ignored = ", ".join(parts.ignored)
     task = Task(
-        **_inputs(dataset, parts, texts, vision, read, words, features, device, backbone_weights, proposer_path, out),
+        **inputs_of(dataset, parts, texts, vision, read, words, features, device, backbone_weights, proposer_path, out),
         dataset=dataset,
         parts=parts,
         folder=out,
         seeds=numbers(seeds, "--seeds", least=0),
-        galleries=_galleries(galleries, parts),
+        galleries=galleries_of(galleries, parts),
         unified=unified,
         rules=rules,
         tuned_at=tune_at,
@@ -143,7 +143,8 @@ def compare(
         _show(table)
 
 
-def _galleries(text: str | None, parts: "Parts") -> tuple[str, ...]:
+def galleries_of(text: str | None, parts: "Parts") -> tuple[str, ...]:
+    """The galleries that are named by commas; None: those that hold items, of the paper's and the clean one."""
     from deepbinaries.datasets.splits import GALLERIES as KNOWN
     from deepbinaries.errors import unknown_name
 
@@ -156,7 +157,7 @@ def _galleries(text: str | None, parts: "Parts") -> tuple[str, ...]:
     return found
 
 
-def _inputs(
+def inputs_of(
     dataset: "Dataset",
     parts: "Parts",
     texts: TextView | None,

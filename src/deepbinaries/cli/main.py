@@ -25,6 +25,7 @@ from deepbinaries.cli.evaluate import evaluate
 from deepbinaries.cli.export import export
 from deepbinaries.cli.index import import_codes, index, watch
 from deepbinaries.cli.output import AsJson, complain, write_json, write_table, write_text
+from deepbinaries.cli.reproduce import reproduce
 from deepbinaries.cli.search import search
 from deepbinaries.cli.serve import serve
 from deepbinaries.cli.train import train
@@ -61,6 +62,7 @@ app.command()(adopt)
 app.command()(encode)
 app.command()(evaluate)
 app.command()(compare)
+app.command()(reproduce)
 app.command()(download)
 
 

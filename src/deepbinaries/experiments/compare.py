@@ -7,7 +7,7 @@ or length, goes on where it was. The folder holds `cells.jsonl`, beside it in `s
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from deepbinaries.experiments.alone import alone_in
 from deepbinaries.experiments.cells import Cell, append_cells, identity, make_cell, read_cells
 from deepbinaries.experiments.choosing import choose
 from deepbinaries.experiments.contest import Contestant, Settings, Task, check_validation, learn
-from deepbinaries.experiments.scores import BOTH, score_parts
+from deepbinaries.experiments.scores import BESIDE, BOTH, score_parts
+from deepbinaries.experiments.versions import versions
 from deepbinaries.files import written_whole
 
 CELLS, SCORES = "cells.jsonl", "scores"
@@ -44,12 +45,13 @@ class Result:
 
 def run(contestants: Sequence[Contestant], task: Task) -> list[Result]:
     """The results of all methods, in their order; those that are not there yet are made, and kept at once."""
-    _check(contestants, task)
+    check(contestants, task)
     with alone_in(task.folder):
-        return [result for contestant in contestants for result in _results(contestant, task)]
+        return [result for contestant in contestants for result in results_of(contestant, task)]
 
 
-def _results(contestant: Contestant, task: Task) -> list[Result]:
+def results_of(contestant: Contestant, task: Task) -> list[Result]:
+    """The results of one method, for whoever has checked it and is alone in the folder."""
     found: list[Result] = []
     chosen_at: dict[int, Any] = {}
     free = not getattr(contestant.make(contestant.bits[0], task.seeds[0], device=task.device), "follows_bits", True)
@@ -76,7 +78,7 @@ def scores_of(cell: Cell, folder: Path) -> NDArray[np.float32]:
     return np.asarray(scores)
 
 
-def _check(contestants: Sequence[Contestant], task: Task) -> None:
+def check(contestants: Sequence[Contestant], task: Task) -> None:
     """Refuse what cannot end well before anything is learnt; hashers are made for nothing, so that they refuse too."""
     for contestant in contestants:
         for bits in {*contestant.bits, *([task.tuned_at] if task.tuned_at is not None and contestant.grid else [])}:
@@ -123,6 +125,7 @@ def _cells(
     taken = learn(hasher, task.source(False), held_out=False, tell=lambda text: task.tell(f"{name}: {text}"))
     about |= {"seconds": taken["seconds"], "fit": taken, "command": _command(contestant, task, bits, seed, chosen)}
     about |= {"tuning": tuning} if tuning else {}
+    about["versions"] = versions()
     about["digests"] = {key: value for key, value in task.all_digests.items() if key not in ("dataset", "split")}
     made: list[Cell] = []
     for kind in kinds:
@@ -131,6 +134,7 @@ def _cells(
             task.source(False),
             galleries=task.galleries,
             rules=task.rules,
+            extras=replace(BESIDE, curves=task.curves),
             unified=kind == UNIFIED,
             tell=task.tell if kind == SEPARATE else lambda _: None,  # once is enough
         )
@@ -142,12 +146,24 @@ def _cells(
 
 def _keep(report: Report, about: dict[str, Any], folder: Path) -> Cell:
     """The cell of a report; its scores are written first, so that no cell is without them."""
-    cell = make_cell(report, **about, interval=[report.interval.low, report.interval.high])
+    cell = make_cell(report, **about, **_curve(report), interval=[report.interval.low, report.interval.high])
     path = _scores_path(cell, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(path) as file:
         np.save(file, report.per_query.astype(np.float32), allow_pickle=False)
     return cell
+
+
+def _curve(report: Report) -> dict[str, Any]:
+    """Precision against recall: within each radius, all queries in one pot; by rank where there are no codes."""
+    if report.rank_curve is None:
+        return {}
+    if report.radius_curve is None:
+        by, precision, recall = "rank", report.rank_curve.precision, report.rank_curve.recall
+    else:
+        by, precision, recall = "radius", report.radius_curve.micro_precision, report.radius_curve.micro_recall
+    known = np.isfinite(precision)  # nothing lies within the smallest radii
+    return {"curve": {"by": by, "precision": precision[known].tolist(), "recall": recall[known].tolist()}}
 
 
 def _kept(task: Task, about: dict[str, Any], places: Sequence[tuple[str, str, str]]) -> list[Cell]:
@@ -158,7 +174,7 @@ def _kept(task: Task, about: dict[str, Any], places: Sequence[tuple[str, str, st
     for kind, gallery, direction in places:
         place = (kind, gallery, direction)
         here = [cell for cell in cells if (cell.get("codes"), cell["gallery"], cell["direction"]) == place]
-        if not here or not _scores_path(here[0], task.folder).exists():
+        if not here or not _scores_path(here[0], task.folder).exists() or (task.curves and "curve" not in here[0]):
             return []
         _check_digests(here[0], task, path)
         found += here[:1]

@@ -160,13 +160,13 @@ def build(results: Sequence[Result], folder: Path, *, against: str = "") -> Tabl
     galleries = dict.fromkeys(result.cell["gallery"] for result in results)
     lengths = sorted({column.bits for column in found})
     columns = tuple(Column(g, bits, direction) for g in galleries for bits in lengths for direction in BOTH)
-    entries = {place: _entry(of_place, folder) for place, of_place in by_place.items()}
+    entries = {place: entry_of(of_place, folder) for place, of_place in by_place.items()}
     for column in columns:
         entries |= _judged({row: entries[row, column] for row in rows if (row, column) in entries}, column, against)
     return Table(rows, columns, entries, results, against)
 
 
-def _entry(results: Sequence[Result], folder: Path) -> Entry:
+def entry_of(results: Sequence[Result], folder: Path) -> Entry:
     """The entry of a place, over all its seeds."""
     cells = [result.cell for result in results]
     scores = np.stack([scores_of(cell, folder) for cell in cells]).astype(np.float64)

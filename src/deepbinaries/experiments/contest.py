@@ -72,6 +72,7 @@ class Task:
     inputs: Settings = field(default_factory=dict)  # how sentences are read; kept with the settings of every method
     command: str = "deepbinaries compare"  # all of it that does not depend on the method
     digests: Settings = field(default_factory=dict)  # of what is not the dataset or the split
+    curves: bool = False  # whether precision and recall are kept with each result
     tell: Tell = on_stderr
 
     def kept_settings(self, hasher: Any) -> dict[str, Any]:

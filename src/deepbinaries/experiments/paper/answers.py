@@ -1,0 +1,97 @@
+"""The pictures that sentences find by several methods, side by side."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from deepbinaries.codes import Codes, top_k
+from deepbinaries.errors import UsageError
+from deepbinaries.experiments.alone import alone_in
+from deepbinaries.experiments.contest import Contestant, Task, learn
+from deepbinaries.experiments.paper.figures import new_figure, save
+from deepbinaries.experiments.paper.kept import Kept
+from deepbinaries.experiments.paper.made import Made, about_data
+from deepbinaries.experiments.paper.plans import Plan
+from deepbinaries.experiments.paper.running import Progress
+from deepbinaries.experiments.paper.sheets import Cell, Sheet
+from deepbinaries.experiments.versions import versions
+from deepbinaries.vision import read_picture
+
+FILE = "answers.jsonl"
+SHOWN = "scenes"  # photographs of datasets belong to others, and do not go into a figure
+RIGHT, WRONG = "#009e73", "#d55e00"  # frames: a label is shared, or none
+
+Line = Mapping[str, Any]
+
+
+def run_answers(plan: Plan, task: Task) -> Made:
+    """The nearest pictures of the first queries' sentences, by each row; the figure is written into the folder."""
+    if task.dataset.name != SHOWN:
+        raise UsageError(
+            f"{plan.name} shows pictures, which {task.dataset.name} may not let you publish",
+            next_step=f"draw it of --dataset {SHOWN}, and search your own data with `deepbinaries search`",
+        )
+    (bits,), (seed, *_) = plan.bits, plan.seeds
+    lines: list[Line] = []
+    with alone_in(task.folder):
+        kept, progress = Kept(task.folder / FILE), Progress(plan.name, task.tell)
+        for row in progress.of(plan.rows):
+            hasher = Contestant(row.method, (bits,), row.settings).make(bits, seed, device=task.device)
+            named: dict[str, Any] = {"experiment": task.experiment, "method": row.method, "bits": bits, "seed": seed}
+            named |= {"settings": task.kept_settings(hasher), "rule": task.rule, "digests": task.all_digests}
+            named |= {"sentences": plan.more["sentences"], "pictures": plan.more["pictures"]}
+            line = kept.find(named)
+            progress.made = line is None
+            lines.append({"row": row.name} | (line or kept.add(named, _answers(hasher, task, plan.more))))
+        _draw(lines, task, task.folder / plan.name)
+    return Made({"answers": lines}, about_data(task, plan), [_sheet(lines)], drawn=True)
+
+
+def _answers(hasher: Any, task: Task, more: Mapping[str, Any]) -> dict[str, Any]:
+    source = task.source(False)
+    taken = learn(hasher, source, held_out=False, tell=task.tell)
+    parts, dataset = source.parts, source.dataset
+    gallery, queries = source.readable(parts.gallery("clean")), source.readable(parts.query)[: more["sentences"]]
+    sentences, pictures = (
+        Codes.from_values(hasher.encode(of)) for of in (source.texts(queries), source.images(gallery))
+    )
+    answer = top_k(sentences, pictures, k=more["pictures"])
+    found = []
+    for query, rows, distances in zip(queries.tolist(), answer.rows, answer.distances, strict=True):
+        wanted = {*parts.labels.of(query)}
+        hits = [
+            {"id": dataset.ids[row], "distance": distance, "shared": sorted(wanted & {*parts.labels.of(row)})}
+            for row, distance in zip(gallery[rows].tolist(), distances.tolist(), strict=True)
+        ]
+        found.append({"id": dataset.ids[query], "sentence": parts.split.sentence(dataset, query), "found": hits})
+    return {"answers": found, "seconds": taken["seconds"], "versions": versions()}
+
+
+def _draw(lines: Sequence[Line], task: Task, path: Path) -> None:
+    """A block a sentence, in it a row a method, with a frame around each picture."""
+    row_of = {id_: row for row, id_ in enumerate(task.dataset.ids)}
+    n_queries, n_found = len(lines[0]["answers"]), len(lines[0]["answers"][0]["found"])
+    figure = new_figure(1.25 * n_found, 1.3 * n_queries * len(lines) + 0.35 * n_queries)
+    blocks = figure.subfigures(n_queries, 1, squeeze=False)[:, 0]
+    for number, block in enumerate(blocks):
+        block.suptitle(f"“{lines[0]['answers'][number]['sentence']}”", fontsize=8)
+        axes = block.subplots(len(lines), n_found, squeeze=False)
+        for line, row in zip(lines, axes, strict=True):
+            row[0].set_ylabel(line["row"], fontsize=8)
+            for hit, axis in zip(line["answers"][number]["found"], row, strict=True):
+                axis.imshow(read_picture(task.dataset.picture(row_of[hit["id"]])))
+                axis.set(xticks=[], yticks=[])
+                axis.set_xlabel(", ".join(hit["shared"]) or "none shared", fontsize=6)
+                for spine in axis.spines.values():
+                    spine.set(color=RIGHT if hit["shared"] else WRONG, linewidth=2.5)
+    save(figure, path)
+
+
+def _sheet(lines: Sequence[Line]) -> Sheet:
+    rows = []
+    for line in lines:
+        shared = [sum(bool(hit["shared"]) for hit in answer["found"]) for answer in line["answers"]]
+        rows.append([Cell(line["row"]), *(Cell(str(count)) for count in shared)])
+    sentences = [answer["sentence"] for answer in lines[0]["answers"]]
+    n_found = len(lines[0]["answers"][0]["found"])
+    return Sheet(f"Of the {n_found} nearest pictures, those that share a label.", ["method", *sentences], rows)

@@ -1,0 +1,118 @@
+"""Loss and MAP after every epoch of a training, and the epoch in which each was best."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from deepbinaries.experiments.alone import alone_in
+from deepbinaries.experiments.charts import Line
+from deepbinaries.experiments.choosing import SCORES_ALONE
+from deepbinaries.experiments.comparison_table import QUERY
+from deepbinaries.experiments.contest import Contestant, Task
+from deepbinaries.experiments.paper.figures import Panel
+from deepbinaries.experiments.paper.kept import Kept
+from deepbinaries.experiments.paper.kept import Line as Course
+from deepbinaries.experiments.paper.made import Made, about_data
+from deepbinaries.experiments.paper.plans import Plan, Row
+from deepbinaries.experiments.paper.running import Progress
+from deepbinaries.experiments.paper.sheets import Cell, Sheet
+from deepbinaries.experiments.paper.tables import short
+from deepbinaries.experiments.scores import BOTH, score_parts
+from deepbinaries.experiments.versions import versions
+
+FILE = "epochs.jsonl"  # a line a training
+PAPERS = (
+    "The paper tells of COCO at 128 bits: TVDB is best at about epoch 20, S and N stay below it, E1 and E2 are lower "
+    "and need about 35 and 45 epochs."
+)
+
+
+def run_epochs(plan: Plan, task: Task) -> Made:
+    """The courses of all rows; a training that was seen to its end is not made again."""
+    (bits,) = plan.bits
+    gallery = plan.more["gallery"] if len(task.parts.gallery(plan.more["gallery"])) else "database"
+    with alone_in(task.folder):
+        kept, progress = Kept(task.folder / FILE), Progress(plan.name, task.tell)
+        courses: list[tuple[Row, Course]] = []
+        for row, seed in progress.of([(row, seed) for row in plan.rows for seed in plan.seeds]):
+            hasher = Contestant(row.method, (bits,), row.settings).make(bits, seed, device=task.device)
+            named: dict[str, Any] = {"experiment": task.experiment, "method": row.method, "bits": bits, "seed": seed}
+            named |= {
+                "settings": task.kept_settings(hasher),
+                "rule": task.rule,
+                "gallery": gallery,
+                "digests": task.all_digests,
+            }
+            course = kept.find(named)
+            progress.made = course is None
+            courses.append((row, course or kept.add(named, _course(hasher, task, gallery))))
+    seeds = {seed: [(row, course) for row, course in courses if course["seed"] == seed] for seed in plan.seeds}
+    first = seeds[plan.seeds[0]]
+    return Made(
+        {"trainings": [{"row": row.name} | course for row, course in courses]},
+        [*about_data(task, plan), PAPERS],
+        [_sheet(update, seed, of) for seed, all_ in seeds.items() for update, of in _by_update(all_).items()],
+        [panel for update, of in _by_update(first).items() for panel in _panels(update, of)],
+        columns=3,
+    )
+
+
+def _course(hasher: Any, task: Task, gallery: str) -> dict[str, Any]:
+    """What a training went through; it is watched from outside, which changes nothing in it."""
+    source, epochs = task.source(False), list[dict[str, Any]]()
+    chance = 0.0
+
+    def watch(entry: dict[str, Any]) -> None:
+        nonlocal chance
+        reports = score_parts(
+            hasher, source, galleries=(gallery,), extras=SCORES_ALONE, rules=task.rules, tell=lambda _: None
+        )
+        scores = {direction: round(reports[gallery, direction].mean, 6) for direction in BOTH}
+        chance = reports[gallery, BOTH[0]].chance
+        epochs.append({"epoch": entry["epoch"], "loss": entry["loss"]} | scores | {"seconds": entry["seconds"]})
+
+    hasher.fit(source.pairs(source.readable(source.parts.train)), log=watch)
+    seconds = round(sum(epoch["seconds"] for epoch in epochs), 3)
+    return {"chance": round(chance, 6), "epochs": epochs, "seconds": seconds, "versions": versions()}
+
+
+Courses = Sequence[tuple[Row, Course]]
+
+
+def _by_update(courses: Courses) -> dict[str, Courses]:
+    updates = dict.fromkeys(str(row.settings["update"]) for row, _ in courses)
+    return {update: [one for one in courses if one[0].settings["update"] == update] for update in updates}
+
+
+def _panels(update: str, courses: Courses) -> list[Panel]:
+    def lines(name: str) -> list[Line]:
+        by_row = [(row.line, course["epochs"]) for row, course in courses]
+        return [Line(line, [e["epoch"] for e in epochs], [e[name] for e in epochs]) for line, epochs in by_row]
+
+    chance = courses[0][1]["chance"]
+    scores = [
+        Panel(f"{update}, {QUERY[direction]} queries", "epoch", "MAP", lines(direction), marks=False, level=chance)
+        for direction in BOTH
+    ]
+    return [Panel(f"{update}, loss", "epoch", "loss", lines("loss"), marks=False), *scores]
+
+
+def _sheet(update: str, seed: int, courses: Courses) -> Sheet:
+    rows = []
+    for row, course in courses:
+        epochs = course["epochs"]
+        cells = [Cell(row.line, note=row.method)]
+        lowest = min(epochs, key=lambda epoch: epoch["loss"])
+        cells += [Cell(f"{lowest['loss']:.4g}"), Cell(str(lowest["epoch"]))]
+        for direction in BOTH:
+            best = max(epochs, key=lambda epoch: epoch[direction])
+            cells += [Cell(short(best[direction])), Cell(str(best["epoch"])), Cell(short(epochs[-1][direction]))]
+        rows.append([*cells, Cell(f"{course['seconds'] / len(epochs):.2f}")])
+    head = ["routine", "lowest loss", "epoch"]
+    for direction in BOTH:
+        head += [f"best MAP, {QUERY[direction]} queries", "epoch", "in the last"]
+    of_all = courses[0][1]
+    caption = (
+        f"Update {update}, {of_all['bits']} bits, seed {seed}, gallery {of_all['gallery']}: the best of each and its "
+        f"epoch of {len(of_all['epochs'])}; chance {short(of_all['chance'])}."
+    )
+    return Sheet(caption, [*head, "seconds an epoch"], rows)

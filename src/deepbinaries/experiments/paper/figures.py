@@ -1,0 +1,105 @@
+"""Drawings for a paper, as SVG and PNG, by matplotlib; the same numbers give the same files."""
+
+import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deepbinaries.errors import MissingExtraError
+from deepbinaries.experiments.charts import Line
+from deepbinaries.files import written_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PANEL = 3.3, 2.6  # inches; two of them are as wide as a page's text
+DOTS = 200  # an inch of the PNG
+# Ten colours that those who see colours differently tell apart, then the same with dashes.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#7f7f7f", "#6a3d9a")
+STYLE: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.grid": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.alpha": 0.3,
+    "svg.hashsalt": "deepbinaries",  # names inside an SVG would be drawn anew each time
+    "svg.fonttype": "none",  # texts stay texts
+}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes with its lines."""
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: Sequence[Line]
+    logarithmic: str = ""  # "x", "y" or "xy"
+    marks: bool = True  # whether points are marked
+    level: float | None = None  # a dotted line across, such as chance
+
+
+def draw(panels: Sequence[Panel], path: Path, *, columns: int = 2) -> None:
+    """Write the panels, row after row, as `path` with the endings .svg and .png; one legend serves all of them."""
+    rows = math.ceil(len(panels) / columns)
+    with _style():
+        figure = new_figure(PANEL[0] * columns, PANEL[1] * rows + 0.5)
+        axes = figure.subplots(rows, columns, squeeze=False).flatten()
+        names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
+        for panel, axis in zip(panels, axes, strict=False):
+            _draw(panel, axis, names)
+        for axis in axes[len(panels) :]:
+            axis.set_visible(False)
+        shown = {text: line for axis in axes for line, text in zip(*axis.get_legend_handles_labels(), strict=True)}
+        figure.legend([shown[n] for n in names], names, loc="outside lower center", ncols=min(6, len(names)))
+        save(figure, path)
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty drawing, in inches."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as missing:
+        raise MissingExtraError("matplotlib", "train") from missing
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: "Figure", path: Path) -> None:
+    """Write a drawing as SVG and PNG."""
+    for ending in ("svg", "png"):
+        with _style(), written_whole(path.with_suffix(f".{ending}")) as file:
+            figure.savefig(file, format=ending, dpi=DOTS, metadata={"Date": None} if ending == "svg" else None)
+
+
+def _draw(panel: Panel, axis: "Axes", names: Sequence[str]) -> None:
+    for line in panel.lines:
+        number, points = names.index(line.name), line.points()
+        axis.plot(
+            [x for x, _ in points],
+            [y for _, y in points],
+            label=line.name,
+            color=COLOURS[number % len(COLOURS)],
+            linestyle="-" if number < len(COLOURS) else "--",
+            linewidth=1.1,
+            marker="o" if panel.marks else None,
+            markersize=2.5,
+        )
+    if panel.level is not None:
+        axis.axhline(panel.level, color="#7f7f7f", linestyle=":", linewidth=1)
+    if "x" in panel.logarithmic:
+        axis.set_xscale("log")
+    if "y" in panel.logarithmic:
+        axis.set_yscale("log")
+    axis.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
+
+
+def _style() -> AbstractContextManager[None]:
+    try:
+        from matplotlib import rc_context
+    except ModuleNotFoundError as missing:
+        raise MissingExtraError("matplotlib", "train") from missing
+    return rc_context(STYLE)

@@ -1,0 +1,53 @@
+"""Lines of JSON that are made once: each has facts that name it, and one that is there is not made again."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from deepbinaries.errors import DataError
+from deepbinaries.files import read_lines, write_json_lines
+
+Line = dict[str, Any]
+
+
+class Kept:
+    """The lines of a file; one process at a time may write to it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Kept(Path(folder) / "times.jsonl").add({"bits": 16}, {"seconds": 0.5})
+    ...     Kept(Path(folder) / "times.jsonl").find({"bits": 16}), Kept(Path(folder) / "times.jsonl").find({"bits": 32})
+    {'bits': 16, 'seconds': 0.5}
+    ({'bits': 16, 'seconds': 0.5}, None)
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.lines: list[Line] = []
+        for number, text in enumerate(read_lines(path) if path.exists() else [], start=1):
+            try:
+                line = json.loads(text)
+            except (ValueError, RecursionError):
+                line = None
+            if not isinstance(line, dict):
+                raise DataError(f"{path}, line {number}, is no result", next_step="remove the line, or the file")
+            self.lines.append(line)
+
+    def find(self, named: Mapping[str, Any]) -> Line | None:
+        """The line of these facts."""
+        plain = _plain(named)
+        return next((line for line in self.lines if all(line.get(key) == plain[key] for key in plain)), None)
+
+    def add(self, named: Mapping[str, Any], found: Mapping[str, Any]) -> Line:
+        """Keep what was found under these facts, at once."""
+        self.lines.append(_plain({**named, **found}))
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_json_lines(self.lines, self.path)
+        return self.lines[-1]
+
+
+def _plain(facts: Mapping[str, Any]) -> Line:
+    """What JSON makes of facts, so that they are the same as those that are read back."""
+    found: Line = json.loads(json.dumps(facts, allow_nan=False))
+    return found

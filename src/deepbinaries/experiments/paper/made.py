@@ -1,0 +1,55 @@
+"""What a table or figure leaves in its folder: JSON, Markdown, LaTeX, HTML, and drawings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deepbinaries.experiments.contest import Task
+from deepbinaries.experiments.paper.figures import Panel, draw
+from deepbinaries.experiments.paper.plans import Plan
+from deepbinaries.experiments.paper.sheets import Sheet, html, latex, markdown
+from deepbinaries.files import write_json, written_whole
+
+FORMAT, VERSION = "deepbinaries-paper", 1
+
+
+@dataclass(frozen=True)
+class Made:
+    """A table or figure that is ready to be written."""
+
+    content: Mapping[str, Any]  # its numbers with their making
+    notes: Sequence[str]
+    sheets: Sequence[Sheet]
+    panels: Sequence[Panel] = ()
+    columns: int = 2  # of panels
+    drawn: bool = False  # there is a drawing beside the panels, written already
+
+
+def write(plan: Plan, made: Made, folder: Path) -> list[Path]:
+    """The files of a table or figure, written."""
+    path = folder / plan.name
+    figure = f"{plan.name}.svg" if made.panels or made.drawn else ""
+    notes = [*made.notes, *(["Dotted lines: chance."] if any(panel.level is not None for panel in made.panels) else [])]
+    if made.panels:
+        draw(made.panels, path, columns=made.columns)
+    texts = {
+        "md": markdown(plan.title, notes, made.sheets, figure),
+        "tex": latex(notes, made.sheets),
+        "html": html(plan.title, notes, made.sheets, figure),
+    }
+    for ending, text in texts.items():
+        with written_whole(path.with_suffix(f".{ending}")) as file:
+            file.write(text.encode())
+    about = {"format": FORMAT, "version": VERSION, "name": plan.name, "title": plan.title, "reduced": plan.reduced}
+    write_json(about | {"notes": notes} | dict(made.content), path.with_suffix(".json"), indent=1)
+    endings = [*texts, "json", *(["svg", "png"] if figure else [])]
+    return [path.with_suffix(f".{ending}") for ending in endings]
+
+
+def about_data(task: Task, plan: Plan) -> list[str]:
+    """The first words of every page."""
+    found = [f"Dataset {task.dataset.name}, relevance rule {task.rule}."]
+    if plan.reduced:
+        found.append("Reduced setting: smaller networks, fewer epochs, less data. These are no results of the methods.")
+    return found

@@ -1,0 +1,119 @@
+"""Small tables of text, as Markdown, LaTeX and HTML."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+# Each sign alone: what stands for one holds others.
+IN_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$",
+} | {sign: f"\\{sign}" for sign in "&%$#_{}"}  # fmt: skip
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src 'self'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem; }}
+.scroll {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 1rem 0 2rem; }}
+caption {{ text-align: left; font-weight: 600; padding: .4rem 0; }}
+th, td {{ padding: .2rem .6rem; text-align: right; white-space: nowrap; }}
+th:first-child, td:first-child {{ text-align: left; }}
+thead th {{ border-bottom: 1px solid; }}
+img {{ max-width: 100%; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{content}
+</body>
+</html>
+"""
+
+
+class Cell(NamedTuple):
+    """A text of a table."""
+
+    text: str
+    strong: bool = False
+    note: str = ""  # shown by a page when pointed at
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table with its caption; the first column names the rows."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+    def to_markdown(self) -> str:
+        lines = [self.head, ["---"] * len(self.head)]
+        lines += [[f"**{cell.text}**" if cell.strong else cell.text for cell in row] for row in self.rows]
+        shown = [f"| {' | '.join(map(_in_a_row, line))} |" for line in lines]
+        return "\n".join([self.caption, "", *shown])
+
+    def to_latex(self) -> str:
+        body = [self.head, *([rf"\textbf{{{in_latex(c.text)}}}" if c.strong else in_latex(c.text) for c in row]
+                             for row in self.rows)]  # fmt: skip
+        lines = [" & ".join(map(in_latex, body[0])), *(" & ".join(row) for row in body[1:])]
+        return "\n".join(
+            [
+                r"\begin{table*}",
+                rf"\caption{{{in_latex(self.caption)}}}",
+                rf"\begin{{tabular}}{{l{'r' * (len(self.head) - 1)}}}",
+                rf"\hline {lines[0]} \\ \hline",
+                *(rf"{line} \\" for line in lines[1:]),
+                r"\hline",
+                r"\end{tabular}",
+                r"\end{table*}",
+            ]
+        )
+
+    def to_html(self) -> str:
+        def shown(cell: Cell) -> str:
+            text = f"<strong>{escape(cell.text)}</strong>" if cell.strong else escape(cell.text)
+            return f'<td title="{escape(cell.note)}">{text}</td>' if cell.note else f"<td>{text}</td>"
+
+        head = "".join(f'<th scope="col">{escape(text)}</th>' for text in self.head)
+        rows = "\n".join(f"<tr>{''.join(map(shown, row))}</tr>" for row in self.rows)
+        return (
+            f'<div class="scroll"><table>\n<caption>{escape(self.caption)}</caption>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>"
+        )
+
+
+def markdown(title: str, notes: Iterable[str], sheets: Iterable[Sheet], figure: str = "") -> str:
+    """A page of sheets; `figure` is the file of a drawing beside it."""
+    drawing = [f"![{title}]({figure})"] if figure else []
+    return "\n\n".join([f"# {title}", *notes, *drawing, *(sheet.to_markdown() for sheet in sheets)]) + "\n"
+
+
+def latex(notes: Iterable[str], sheets: Iterable[Sheet]) -> str:
+    """The same as environments of LaTeX that need no package; notes are comments."""
+    return "\n\n".join([*(f"% {note}" for note in notes), *(sheet.to_latex() for sheet in sheets)]) + "\n"
+
+
+def html(title: str, notes: Iterable[str], sheets: Iterable[Sheet], figure: str = "") -> str:
+    """The same as a page that needs no network."""
+    drawing = [f'<p><img src="{escape(figure)}" alt="{escape(title)}"></p>'] if figure else []
+    content = [*(f"<p>{escape(note)}</p>" for note in notes), *drawing, *(sheet.to_html() for sheet in sheets)]
+    return PAGE.format(title=escape(title), content="\n".join(content))
+
+
+def _in_a_row(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def in_latex(text: str) -> str:
+    r"""A text with all that LaTeX would take for a command made harmless.
+
+    >>> in_latex("95 % of a_b")
+    '95 \\% of a\\_b'
+    """
+    return "".join(IN_LATEX.get(sign, sign) for sign in text)

@@ -1,0 +1,104 @@
+"""The plans of all tables and figures: they can be made as they are written, and stand beside what is printed."""
+
+import pytest
+
+from deepbinaries.errors import UsageError
+from deepbinaries.experiments.contest import Contestant
+from deepbinaries.experiments.paper.plans import NAMES, lengths, read_plan, reading_of
+from deepbinaries.experiments.paper.printed import misprints, printed
+from deepbinaries.registry import DATASETS
+
+DIRECTIONS = ("image_to_text", "text_to_image")
+
+
+@pytest.mark.parametrize("reduced", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_row_can_be_made(name, reduced):
+    for dataset in ("iapr22", "coco18", "scenes"):
+        plan = read_plan(name, dataset, reduced=reduced)
+        for row in plan.rows:
+            hasher = Contestant(row.method, plan.bits, row.settings).make(plan.bits[0], plan.seeds[0], device="cpu")
+            assert all(getattr(hasher.settings, name) == value for name, value in row.settings.items())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_have_names_of_their_own(name):
+    rows = [row.name for row in read_plan(name, "iapr22").rows]
+    assert len(rows) == len({*rows})
+
+
+@pytest.mark.parametrize("dataset", DATASETS.entries)
+def test_every_dataset_is_read_in_some_way(dataset):
+    assert reading_of(dataset).words > 0
+
+
+@pytest.mark.parametrize("table", ["table1", "table2"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_every_row_of_a_table_stands_beside_a_printed_one(table, direction):
+    plan = read_plan(table, "iapr22")
+    for row in plan.rows:
+        assert all(printed(table, "iapr_tc12", row.paper, bits, direction) for bits in plan.bits)
+
+
+def test_printed_numbers_are_those_of_the_paper():
+    assert [printed("table1", "coco", "TVDB", bits, "image_to_text") for bits in (16, 32, 64, 128)] == [
+        0.702, 0.781, 0.797, 0.818,
+    ]  # fmt: skip
+    assert printed("table2", "iapr_tc12", "TVDB-T2", 64, "image_to_text") == 0.679  # printed with a comma
+    assert printed("table1", "inria", "DVSH", 64, "image_to_text") is None  # left blank
+
+
+def test_the_two_tables_disagree_where_that_is_told():
+    one, two = ([printed(t, "iapr_tc12", "TVDB", 32, d) for d in DIRECTIONS] for t in ("table1", "table2"))
+    assert one == two[::-1]
+    assert any("TVDB at 32 bits" in text for text in misprints("table1", "iapr_tc12"))
+    assert misprints("table1", "coco") == []
+
+
+def test_figure_3_shares_the_trainings_of_table_1():
+    for reduced in (False, True):
+        rows = [read_plan(name, "iapr22", reduced=reduced).rows for name in ("table1", "figure3")]
+        assert rows[0] == rows[1]
+        assert set(read_plan("figure3", "iapr22").bits) < set(read_plan("table1", "iapr22").bits)
+
+
+def test_a_reduced_plan_changes_only_the_settings_that_a_method_has():
+    rows = {row.name: row.settings for row in read_plan("table1", "scenes", reduced=True).rows}
+    assert rows["CCA"] == {}
+    assert rows["CMSSH"] == {"similar": 2000, "different": 8000}
+    assert rows["DCMH"]["epochs"] == 15
+
+
+def test_settings_of_a_dataset_win_over_those_of_a_row():
+    alpha = {
+        name: read_plan("table1", name).only(["CorrAE"]).rows[0].settings["alpha"] for name in ("coco18", "iapr22")
+    }
+    assert alpha == {"coco18": 0.4, "iapr22": 0.2}
+
+
+def test_what_varies_is_a_row_for_each_value():
+    eta, k = (read_plan(name, "scenes", reduced=True) for name in ("eta", "k"))
+    assert [row.settings["eta"] for row in eta.rows if row.line == "gram"] == [0.0001, 0.3, 10.0]
+    assert [row.keep for row in k.rows if row.line == "LSTM"] == [0, 5, 20]
+    assert all("keep" not in row.settings for row in k.rows)
+
+
+def test_figure_5_has_every_routine_under_every_update():
+    rows = read_plan("figure5", "coco18").rows
+    assert len(rows) == 15
+    assert {(row.line, row.settings["update"]) for row in rows} == {
+        (line, update)
+        for line in ("TVDB", "TVDB-S", "TVDB-N", "TVDB-E1", "TVDB-E2")
+        for update in ("spectral", "gram", "printed")
+    }
+
+
+def test_a_row_that_is_not_there_is_refused_with_the_ones_that_are():
+    with pytest.raises(UsageError, match="no row of table2 is called 'TVDB-I3'; did you mean 'TVDB-I2'"):
+        read_plan("table2", "scenes").only(["TVDB-I3"])
+
+
+def test_a_figure_has_one_length():
+    assert lengths([8, 16], read_plan("table1", "scenes")).bits == (8, 16)
+    with pytest.raises(UsageError, match="figure3 is drawn at one length"):
+        lengths([8, 16], read_plan("figure3", "scenes"))

@@ -1,0 +1,30 @@
+"""Sheets: what a text holds never becomes a part of the page."""
+
+from deepbinaries.experiments.paper.sheets import Cell, Sheet, html, latex, markdown
+
+SHEET = Sheet("Caption of 95 %", ["row", "16 bits"], [[Cell("a|b & <i>"), Cell("−.5", strong=True, note='say "hi"')]])
+
+
+def test_markdown_has_a_row_a_line_and_no_column_too_many():
+    lines = SHEET.to_markdown().splitlines()
+    assert lines == ["Caption of 95 %", "", "| row | 16 bits |", "| --- | --- |", "| a\\|b & <i> | **−.5** |"]
+
+
+def test_latex_takes_no_text_for_a_command():
+    text = latex(["a note"], [SHEET])
+    assert r"\caption{Caption of 95 \%}" in text
+    assert r"a|b \& <i> & \textbf{$-$.5} \\" in text
+    assert r"\begin{tabular}{lr}" in text
+
+
+def test_html_takes_no_text_for_a_tag():
+    text = html("<b>", ["<script>"], [SHEET])
+    assert "<script>" not in text
+    assert "<td>a|b &amp; &lt;i&gt;</td>" in text
+    assert 'title="say &quot;hi&quot;"' in text
+
+
+def test_a_page_shows_the_figure_beside_it():
+    assert "![t](t.svg)" in markdown("t", [], [SHEET], "t.svg")
+    assert 'src="t.svg"' in html("t", [], [SHEET], "t.svg")
+    assert "img src" not in html("t", [], [SHEET])

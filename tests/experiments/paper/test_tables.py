@@ -1,0 +1,99 @@
+"""Ours beside the paper's, from numbers that one computes in the head."""
+
+from dataclasses import replace
+
+import pytest
+
+from deepbinaries.experiments.charts import Line
+from deepbinaries.experiments.comparison_table import Column
+from deepbinaries.experiments.paper.figures import Panel, draw
+from deepbinaries.experiments.paper.plans import Plan, Row
+from deepbinaries.experiments.paper.running import Progress
+from deepbinaries.experiments.paper.tables import Number, notes_of, panels_of, sheets_of
+
+CELL = {
+    "seed": 0,
+    "seconds": 1.0,
+    "command": "deepbinaries compare",
+    "curve": {"precision": [1, 0.5], "recall": [0, 1]},
+}
+ROWS = (Row("good", "cvh", "CVH"), Row("bad", "scm-seq", "SCM"))
+PLAN = Plan("table1", "A table", "table", ROWS, (16,), (0,))
+MEANS = {"good": 0.75, "bad": 0.5}
+
+
+def numbers(paper, rows=ROWS):
+    return {
+        (row.name, Column(gallery, 16, direction)): Number(MEANS[row.name], (0.4, 0.8), 0.25, beside, [CELL])
+        for gallery, beside in (("database", paper), ("clean", None))
+        for direction in ("image_to_text", "text_to_image")
+        for row in rows
+    }
+
+
+def test_the_printed_value_and_the_difference_stand_beside_ours():
+    sheet = next(sheets_of(PLAN, numbers(0.6)))
+    assert list(sheet.head) == ["row", "16 bits", "paper", "ours − paper"]
+    assert [[cell.text for cell in row] for row in sheet.rows] == [
+        ["good", ".750 [.400, .800]", ".600", "+.150"],
+        ["bad", ".500 [.400, .800]", ".600", "−.100"],
+    ]
+    assert "chance .250" in sheet.caption
+
+
+def test_only_the_best_of_a_column_is_strong():
+    sheet = next(sheets_of(PLAN, numbers(None)))
+    assert [row[1].strong for row in sheet.rows] == [True, False]
+
+
+def test_where_nothing_is_printed_there_is_no_column_for_it():
+    assert [len(sheet.head) for sheet in sheets_of(PLAN, numbers(0.6))] == [4, 4, 2, 2]  # database twice, clean twice
+
+
+def test_a_number_says_how_it_was_made():
+    number = numbers(0.6)["bad", Column("database", 16, "image_to_text")].to_json()
+    assert (number["paper"], number["difference"], number["chance"]) == (0.6, pytest.approx(-0.1), 0.25)
+    assert number["cells"] == [{"seed": 0, "seconds": 1.0, "command": "deepbinaries compare"}]
+
+
+def test_misprints_are_told_with_the_tables_they_are_in():
+    assert any("Misprint" in note for note in notes_of(PLAN, "iapr_tc12"))
+    assert notes_of(PLAN, "") == ["The paper has no numbers for this task."]
+
+
+def test_a_table_has_no_figure_and_a_sweep_has_a_line_for_its_rows():
+    rows = tuple(replace(row, line="all", at=at) for row, at in zip(ROWS, (1.0, 10.0), strict=True))
+    assert panels_of(PLAN, numbers(None)) == []
+    panel, *_ = panels_of(replace(PLAN, drawn="sweep", varied="eta", rows=rows), numbers(None))
+    assert panel.lines == [Line("all", [1.0, 10.0], [0.75, 0.5])]
+    assert (panel.logarithmic, panel.level) == ("x", 0.25)
+
+
+def test_an_axis_with_a_zero_is_not_logarithmic():
+    rows = tuple(replace(row, line="all", at=at) for row, at in zip(ROWS, (0.0, 10.0), strict=True))
+    assert panels_of(replace(PLAN, drawn="sweep", rows=rows), numbers(None))[0].logarithmic == ""
+
+
+def test_precision_is_drawn_against_recall():
+    panel = panels_of(replace(PLAN, drawn="precision-recall"), numbers(None))[0]
+    assert panel.lines[0] == Line("good", [0, 1], [1, 0.5])
+
+
+def test_the_same_lines_give_the_same_files(tmp_path):
+    panels = [Panel("one", "x", "y", [Line("a", [1, 2], [3, 4])], level=3.5)] * 3
+    for name in ("first", "second"):
+        draw(panels, tmp_path / name)
+    for ending in ("svg", "png"):
+        first, second = ((tmp_path / f"{name}.{ending}").read_bytes() for name in ("first", "second"))
+        assert first == second
+    assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_was_there_already_says_nothing_about_the_time_that_is_left():
+    told = []
+    progress = Progress("table1", told.append)
+    for number in progress.of([1, 2, 3]):
+        progress.made = number == 2
+    assert told[0] == "table1: 1 of 3 done"
+    assert told[1].startswith("table1: 2 of 3 done, about ")
+    assert told[2] == "table1: 3 of 3 done"
