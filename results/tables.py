@@ -19,6 +19,7 @@ TITLES = {
     ("coco18", "r17"): "coco18, a shared label other than `person` (r17)",
     ("iapr22", "all"): "iapr22",
 }
+COMPARED = TITLES | {("scenes", "all"): "scenes, 3,000 drawn pictures"}
 
 
 def tables() -> Iterator[str]:
@@ -27,7 +28,7 @@ def tables() -> Iterator[str]:
         cells = [cell for cell in read_cells(HERE / dataset / "cells.jsonl") if cell["rule"] == rule]
         yield from of_main(title, [cell for cell in cells if cell["experiment"] == "main"])
     yield from of_regions()
-    for (dataset, rule), title in TITLES.items():
+    for (dataset, rule), title in COMPARED.items():
         cells = [cell for cell in read_cells(HERE / dataset / "cells.jsonl") if cell["rule"] == rule]
         yield from of_comparison(title, [cell for cell in cells if cell["experiment"] == "compare"], paper_of(dataset))
 
