@@ -36,13 +36,14 @@ def main() -> None:
     """Measure, and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, help="a model's folder; a small one of scenes unless given")
+    parser.add_argument("--backbone-weights", type=Path, help="of that model, where they are not the published ones")
     parser.add_argument("--pictures", type=Path, help="WebDataset shards; pictures of scenes unless given")
     parser.add_argument("--items", type=int, default=1000)
     parser.add_argument("--output", type=Path)
     parser.add_argument("--index", type=Path, help=argparse.SUPPRESS)  # the process that is measured
     given = parser.parse_args()
     if given.index:
-        report = index_folder(given.index, LazyModel(given.model, device="cpu"), progress=False)
+        report = index_folder(given.index, opened(given.model, given.backbone_weights), progress=False)
         print(json.dumps({name: getattr(report, name) for name in ("files", "encoded", "unchanged", "seconds")}))
         return
     with tempfile.TemporaryDirectory() as name:
@@ -51,9 +52,9 @@ def main() -> None:
         dataset = load("webdataset", given.pictures) if given.pictures else load("scenes", items=given.items)
         root = folder / "pictures"
         write_pictures(dataset, root, given.items)
-        first, second = indexed(root, model), indexed(root, model)
+        first, second = (indexed(root, model, given.backbone_weights) for _ in range(2))
         n_bytes = sum(path.stat().st_size for path in (root / NAME).rglob("*") if path.is_file())
-        alone = pictures_a_second(model, dataset)
+        alone = pictures_a_second(opened(model, given.backbone_weights).get(), dataset)
     rate = first["encoded"] / first["seconds"]
     figures = {
         "pictures_of": dataset.name,
@@ -89,9 +90,14 @@ def write_pictures(dataset: Dataset, root: Path, n: int) -> None:
         (root / f"{row:06d}.{ending}").write_bytes(content)
 
 
-def indexed(root: Path, model: Path) -> dict[str, Any]:
+def opened(model: Path, weights: Path | None) -> LazyModel:
+    return LazyModel(model, device="cpu", backbone_weights=weights)
+
+
+def indexed(root: Path, model: Path, weights: Path | None) -> dict[str, Any]:
     """What a run of its own did, in how many seconds, and the most memory that was seen."""
     command = [sys.executable, __file__, "--model", str(model), "--index", str(root)]
+    command += ["--backbone-weights", str(weights)] if weights else []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     peak = 0
     while process.poll() is None:
@@ -114,13 +120,12 @@ def memory_of_tree(pid: int) -> int:
     return (int(held[1]) * 1024 if held else 0) + sum(memory_of_tree(int(child)) for child in children)
 
 
-def pictures_a_second(model: Path, dataset: Dataset) -> float:
+def pictures_a_second(model: Model, dataset: Dataset) -> float:
     """How many decoded pictures the model alone encodes in a second."""
-    opened = Model.from_pretrained(str(model), device="cpu")
     pictures = [read_picture(dataset.picture(row), name=str(row)) for row in islice(range(len(dataset.ids)), ALONE)]
-    opened.encode_images(pictures[:8])
+    model.encode_images(pictures[:8])
     began = time.perf_counter()
-    opened.encode_images(pictures)
+    model.encode_images(pictures)
     return len(pictures) / (time.perf_counter() - began)
 
 
