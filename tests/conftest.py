@@ -1,7 +1,10 @@
 """Fixtures that more than one room's tests use, and the rule that no test is skipped in silence."""
 
 import os
+import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,6 +25,24 @@ ALLOWED_SKIPS = (
     "there is no Chromium here",
     "there is no systemd here",
 )
+
+
+@pytest.fixture
+def refusing(monkeypatch):
+    """`refusing(name)` lets SQLite give this error wherever it would need the files beside the database."""
+    from deepbinaries.index import connecting
+
+    connect = connecting.connect
+
+    def refuse(name):
+        error = sqlite3.OperationalError(name)
+        error.sqlite_errorname = name
+        refused = SimpleNamespace(execute=Mock(side_effect=error), close=lambda: None)
+        monkeypatch.setattr(
+            connecting, "connect", lambda path, how: refused if how == "mode=ro" else connect(path, how)
+        )
+
+    return refuse
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,11 @@ import errno
 import gc
 import os
 import shutil
-import sqlite3
 import stat
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
@@ -187,22 +185,6 @@ def test_a_reader_who_may_not_write_follows_a_writer():
             assert reader.communicate() == ("no answer failed\n", None)
     finally:
         shutil.rmtree(root)
-
-
-@pytest.fixture
-def refusing(monkeypatch):
-    """`refusing(name)` lets SQLite give this error wherever it would need the files beside the database."""
-    connect = connecting.connect
-
-    def refuse(name):
-        error = sqlite3.OperationalError(name)
-        error.sqlite_errorname = name
-        refused = SimpleNamespace(execute=Mock(side_effect=error), close=lambda: None)
-        monkeypatch.setattr(
-            connecting, "connect", lambda path, how: refused if how == "mode=ro" else connect(path, how)
-        )
-
-    return refuse
 
 
 def test_a_database_that_is_read_as_it_is_is_read_again_when_it_has_changed(tmp_path, refusing):

@@ -32,7 +32,7 @@ class Photographs:
     """Photographs that change between the runs, and all that is known of them by other means than the index."""
 
     def __init__(self, root: Path, rng: random.Random, *, early: bool):
-        self.library, self.rng, self.early, self.drawn, self.n_acknowledged = Library(root), rng, early, 0, 0
+        self.album, self.rng, self.early, self.drawn, self.n_acknowledged = Library(root), rng, early, 0, 0
         self.codes: dict[str, Codes] = {}  # of every content that there ever was
         self.acknowledged: dict[str, str] = {}  # the id by the path
         for _ in range(12):
@@ -43,20 +43,20 @@ class Photographs:
         return f"{self.rng.choice('abc')}/{self.drawn}.png"
 
     def draw(self, path: str) -> None:
-        file = draw(self.library.root / path, self.rng.choice(COLOURS), seed=5000 + self.drawn)
+        file = draw(self.album.root / path, self.rng.choice(COLOURS), seed=5000 + self.drawn)
         self.drawn += 1
-        self.codes[content_id(file.read_bytes())] = self.library.by.model.encode_images(file)
+        self.codes[content_id(file.read_bytes())] = self.album.by.model.encode_images(file)
         self.acknowledged.pop(path, None)
 
     def change(self) -> None:
         """Let some photographs come, change, move and go, and say something beside one."""
-        paths = [str(path.relative_to(self.library.root)) for path in sorted(self.library.root.glob("?/*.png"))]
+        paths = [str(path.relative_to(self.album.root)) for path in sorted(self.album.root.glob("?/*.png"))]
         changed, moved, gone, said = self.rng.sample(paths, 4)
         for path in (changed, self.new_path(), self.new_path()):
             self.draw(path)
-        (self.library.root / moved).rename(self.library.root / self.new_path())
-        (self.library.root / gone).unlink()
-        (self.library.root / said).with_suffix(".txt").write_text(f"a {self.rng.choice(('red', 'blue'))} field")
+        (self.album.root / moved).rename(self.album.root / self.new_path())
+        (self.album.root / gone).unlink()
+        (self.album.root / said).with_suffix(".txt").write_text(f"a {self.rng.choice(('red', 'blue'))} field")
         for path in (moved, gone):
             self.acknowledged.pop(path, None)
 
@@ -66,7 +66,7 @@ class Photographs:
         child = os.fork()
         if not child:
             os.close(reading)
-            _index(self.library, writing, self.early)
+            _index(self.album, writing, self.early)
         os.close(writing)
         time.sleep(seconds)
         os.kill(child, signal.SIGKILL)
@@ -80,8 +80,8 @@ class Photographs:
 
     def check(self) -> None:
         """Compare what the index holds and answers with what is known of the photographs."""
-        assert verify(self.library.root).sound
-        with self.library.open() as collection:
+        assert verify(self.album.root).sound
+        with self.album.open() as collection:
             generation = collection._current()
             files = {file.path: file.id for file in generation.catalogue.files() if file.id}
             for path, id_ in self.acknowledged.items():
@@ -89,7 +89,7 @@ class Photographs:
                 assert generation.indexes["pictures"].codes_of([id_]) == self.codes[id_], f"{path} has another code"
                 assert collection.thumbnail(id_)
             answer = collection.by_text("a red", k=1000, least="none", alike=None)
-        values = self.library.by.model.encode_texts("a red", values=True)[0].astype(float)
+        values = self.album.by.model.encode_texts("a red", values=True)[0].astype(float)
         expected = sorted((*self._far(values, id_), id_) for id_ in set(files.values()))
         assert [hit.id for hit in answer.hits] == [id_ for *_, id_ in expected], "the answer is wrong"
 
@@ -135,12 +135,12 @@ def kill_often(root: Path, kills: int, seed: int, *, early: bool = False) -> dic
         if rng.random() < 0.5:
             photographs.change()
     taking_up.Decoders = DecodersInThread
-    photographs.library.index()
+    photographs.album.index()
     photographs.check()
-    resumed = photographs.library.content()
+    resumed = photographs.album.content()
     (root / ".deepbinaries").rename(root / ".killed")
-    photographs.library.index()
-    assert resumed == photographs.library.content(), "a run that was never killed makes another index"
+    photographs.album.index()
+    assert resumed == photographs.album.content(), "a run that was never killed makes another index"
     return {"kills": n_killed, "runs": n_runs, "acknowledged": photographs.n_acknowledged, "files": len(resumed[1])}
 
 

@@ -2,11 +2,8 @@
 
 import os
 import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
-from unittest.mock import Mock
 
 import pytest
 from photo_library import BLUE, RED, Library, draw
@@ -16,22 +13,6 @@ from deepbinaries.index import connecting
 from deepbinaries.search import Filter
 from deepbinaries.search.catalogue import Catalogue
 from deepbinaries.search.verifying import verify
-
-
-@pytest.fixture
-def refusing(monkeypatch):
-    """`refusing(name)` lets SQLite give this error wherever it would need the files beside the database."""
-    connect = connecting.connect
-
-    def refuse(name):
-        error = sqlite3.OperationalError(name)
-        error.sqlite_errorname = name
-        refused = SimpleNamespace(execute=Mock(side_effect=error), close=lambda: None)
-        monkeypatch.setattr(
-            connecting, "connect", lambda path, how: refused if how == "mode=ro" else connect(path, how)
-        )
-
-    return refuse
 
 
 def everything(collection, **options):

@@ -25,12 +25,10 @@ ModelAt = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help=f"The folder of a model, or the name of one that comes along; default: {VARIABLE}, the index's, photo.",
+        help=f"The folder of a model; default: {VARIABLE}, or the one that the index was made by.",
     ),
 ]
-Bits = Annotated[
-    int | None, typer.Option(help="The length of a code, of those that the model has; photo has 64 and 128.")
-]
+Bits = Annotated[int | None, typer.Option(help="The length of a code, of those that the model was trained for.")]
 
 
 def given_model(
