@@ -13,7 +13,7 @@ from deepbinaries.datasets.splits import ids_digest
 from recipes.photo import baselines, encode, score, train, words
 from recipes.photo.augmentation import forget_words, views
 from recipes.photo.checkpoint import read_facts, read_networks
-from recipes.photo.networks import WORD_SIZE, SentenceNetwork
+from recipes.photo.networks import WORD_SIZE, Dropout, SentenceNetwork
 from recipes.photo.pictures import add, smaller
 from recipes.photo.recall import recall_at
 from recipes.photo.sources import read_sources, training_sentences
@@ -139,6 +139,15 @@ def test_padding_changes_no_value():
     network = SentenceNetwork(torch.randn(9, WORD_SIZE)).eval()
     short, long = torch.tensor([[3, 4, 5]]), torch.tensor([[3, 4, 5, 0, 0, 0, 0]])
     torch.testing.assert_close(network(short), network(long))
+
+
+def test_two_masks_do_not_tell_which_rows_belong_together_though_their_numbers_are_the_same(monkeypatch):
+    numbers = torch.rand(200, 16)
+    monkeypatch.setattr(torch, "rand", lambda *_, **__: numbers)
+    first, second = (Dropout(0.5)(torch.ones(200, 16)) for _ in range(2))
+    same_rows = (first == second).all(1).sum()
+    assert same_rows < 20
+    assert sorted(first.tolist()) == sorted(second.tolist())
 
 
 def test_views_of_a_grey_picture_are_grey_and_as_large_as_wished():
