@@ -25,7 +25,8 @@ from deepbinaries.hashers.code_learning import (
     start_all,
     update_all,
 )
-from deepbinaries.hashers.updates import polar_factor, rotation, sweep, target_deviation
+from deepbinaries.hashers.rotations import filled_up, polar_factor, rotation
+from deepbinaries.hashers.updates import sweep, target_deviation
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -286,6 +287,13 @@ def test_the_polar_factor_by_products_is_that_of_the_decomposition(smallest, dty
     found = polar_factor(torch.from_numpy(50 * U * values @ V.T).to(dtype)).double().numpy()
     accuracy = 10 * torch.finfo(dtype).eps / smallest  # no method knows more of a small singular value's directions
     np.testing.assert_allclose(found, U @ V.T, atol=max(accuracy, 1e-9))
+
+
+def test_rows_of_zeros_change_nothing_in_the_polar_factor_of_the_others():
+    A = torch.from_numpy(np.random.default_rng(0).standard_normal((5, 16)))
+    found = polar_factor(filled_up(A))
+    torch.testing.assert_close(found[:5], polar_factor(A))
+    assert not found[5:].any()
 
 
 def test_the_polar_factor_of_nothing_is_nothing():

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from deepbinaries.errors import UsageError
-from deepbinaries.hashers.similarity import Centring, SetSimilarity, by_row, decompose
+from deepbinaries.hashers.rotations import rotation
+from deepbinaries.hashers.similarity import Centring, SetSimilarity, by_row
 
 
 def sign(x: Tensor) -> Tensor:
@@ -213,27 +214,3 @@ class Relaxed:
 def over_sets(S: Tensor | SetSimilarity) -> SetSimilarity:
     """S through its label sets, whichever way it is given."""
     return S if isinstance(S, SetSimilarity) else by_row(S)
-
-
-def rotation(P: Tensor, towards: Tensor) -> Tensor:
-    """R, (k, M) with orthonormal rows, that brings P R, P being (n, k), nearest to values of (n, M)."""
-    A = P.T @ towards
-    if A.is_cuda:
-        return polar_factor(A)  # a GPU's svd is slower, may fail to converge, and makes the CPU wait for it
-    U, _, V = decompose(lambda matrix: torch.linalg.svd(matrix, full_matrices=False), A)
-    return U @ V
-
-
-def polar_factor(A: Tensor) -> Tensor:
-    """U V' of the svd U diag V' of A, (k, M), by products alone: odd polynomials that drive singular values to 1.
-
-    The first steep ones lift what is above 1e-7 of the norm to between 0.7 and 1.21; the last ones converge.
-
-    >>> polar_factor(torch.tensor([[0.0, 300.0], [-0.01, 0.0]])).round(decimals=5).tolist()
-    [[0.0, 1.0], [-1.0, 0.0]]
-    """
-    X: Tensor = A / A.norm().clamp(min=torch.finfo(A.dtype).tiny)
-    for a, b, c in [(3.4, -4.6, 1.95)] * 13 + [(1.875, -1.25, 0.375)] * 4:
-        G = X @ X.T
-        X = torch.addmm(X, torch.addmm(G, G, G, beta=b, alpha=c), X, beta=a)  # a X + b X X'X + c X X'X X'X
-    return X

@@ -8,20 +8,14 @@ for each size of batch, and played back as a whole.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from deepbinaries.recordings import Recording, record
+
 Network = Callable[[Tensor], Tensor]
-
-
-class Recording(NamedTuple):
-    """What a network does with one batch: playing it turns what is in `given` into what is in `made`."""
-
-    given: Tensor
-    made: Tensor
-    play: Callable[[], None]
 
 
 class OnGpu:
@@ -41,22 +35,9 @@ class OnGpu:
     def _run(self, pixels: Tensor) -> Tensor:
         filled = filled_up(pixels)
         if filled.shape not in self._recordings:
-            self._recordings[filled.shape] = self._record(filled)
-        recording = self._recordings[filled.shape]
-        recording.given.copy_(filled)
-        recording.play()
-        return recording.made[: len(pixels)].clone()  # the next batch is written over it
-
-    def _record(self, pixels: Tensor) -> Recording:
-        given = pixels.clone(memory_format=torch.preserve_format)
-        self._compute(given)  # what is found out and kept on the way is no part of a recording
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        self._pool = self._pool or torch.cuda.graph_pool_handle()
-        # What other threads ask of the GPU in the meantime is theirs, and no reason to give up.
-        with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
-            made = self._compute(given)
-        return Recording(given, made, graph.replay)
+            self._pool = self._pool or torch.cuda.graph_pool_handle()
+            self._recordings[filled.shape] = record(self._compute, filled, pool=self._pool)
+        return self._recordings[filled.shape](filled)[: len(pixels)]
 
     def _compute(self, pixels: Tensor) -> Tensor:
         # Without its cache, which would keep weights in memory that belongs to a recording.
