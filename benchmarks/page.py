@@ -62,6 +62,10 @@ def section(result: Mapping[str, Any], charts: Mapping[str, str]) -> str:
         lines += [searches(result["figures"]), upkeep(result["figures"])]
     if result["name"] == "crashes":
         lines[2:] = [kills(result["figures"])]
+    if result["name"] == "scale_encoding":
+        lines.append(workers(result["figures"]))
+    if result["name"] == "scale_index":
+        lines.append(engines(result["figures"]))
     if result["name"] == "encoding":
         lines += [rates(result["figures"]), sentences(result["figures"])]
     return "\n\n".join(lines)
@@ -215,6 +219,30 @@ def upkeep(figures: Mapping[str, Any]) -> str:
     return table(("codes", "bits", "kind", *whole, *times), rows) + (
         "\n\nBy the clock. Opening and answers are those of a new process, whose first answer waits until every byte\n"
         "is proven."
+    )
+
+
+def workers(figures: Mapping[str, Any]) -> str:
+    """Photographs a second by a plain loop and by workers of Ray."""
+    names = ("pictures a second", "seconds to start", "seconds in all")
+    rows = [(way, f"{of['pictures']:,}", *(f"{of[name]:.1f}" for name in names)) for way, of in figures["ways"].items()]
+    return table(("who", "pictures", *names), rows) + (
+        f"\n\nThe rate is that of the seconds beyond the start. {figures['equal codes']} codes are equal in all ways."
+    )
+
+
+def engines(figures: Mapping[str, Any]) -> str:
+    """What a copy to each engine took, and how long queries wait there."""
+    names = ("single, median ms", "single, worst ms", "100 at once, ms a query")
+    rows = []
+    for engine, of in figures["engines"].items():
+        copied = (f"{of['copy, s']:,.1f}", f"{of['codes a second']:,.0f}") if "copy, s" in of else ("-", "-")
+        alike = f"{of['equal distances'] or 0:,} of {of['queries']:,}" if "queries" in of else "-"
+        rows.append((engine, *copied, f"{of['bytes a code']:,.0f}", alike, *(f"{of[name]:.2f}" for name in names)))
+    head = ("engine", "copy, s", "codes a second", "bytes a code", "queries with equal distances", *names)
+    return table(head, rows) + (
+        f"\n\n{figures['items']:,} codes of {figures['bits']} bits, copied from the folder; the {figures['k']} nearest "
+        "of each query. By the clock."
     )
 
 

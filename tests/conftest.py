@@ -21,9 +21,11 @@ ALLOWED_SKIPS = (
     "this is no x86-64 processor",
     "the benchmark's peers are not installed",
     "there is no C compiler, or this is not Linux",
+    "no Milvus server can be started here",
     "no PostgreSQL server can be started here",
     "there is no Chromium here",
     "there is no systemd here",
+    "ray is not installed",
 )
 
 

@@ -41,7 +41,7 @@ def attempts_of(code: str) -> str:
         *(f"deepbinaries.{room}" for room in ("codes", "language", "vision", "datasets", "evaluation", "cli")),
         *(
             f"deepbinaries.{room}"
-            for room in ("features", "hashers", "index", "model", "search", "experiments", "web.app")
+            for room in ("features", "hashers", "index", "model", "search", "experiments", "bulk", "cluster", "web.app")
         ),
     ],
 )
@@ -115,6 +115,13 @@ def test_the_wheel_holds_every_file_of_the_models_that_come_along(built):
     files = {path.relative_to(sources).as_posix() for path in (sources / "deepbinaries" / "pretrained").glob("*/*.*")}
     with zipfile.ZipFile(wheel) as content:
         assert files - {name for name in files if "__pycache__" in name} <= set(content.namelist())
+
+
+def test_the_wheel_holds_the_lists_of_the_datasets_that_can_be_built(built):
+    (wheel,) = built.glob("*.whl")
+    lists = {f"deepbinaries/datasets/rebuilding/{name}.npz.xz" for name in ("coco18", "iapr22")}
+    with zipfile.ZipFile(wheel) as content:
+        assert lists <= set(content.namelist())
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from deepbinaries.registry import DATASETS
 
 REPOSITORY = Path(__file__).parents[1]
 PAGES = {
-    page.name: page.read_text() for page in (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
+    page.relative_to(REPOSITORY).as_posix(): page.read_text()
+    for page in (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("**/*.md")))
 }
 SNIPPETS = [
     pytest.param(code, id=f"{name}-{place}")
@@ -39,11 +40,30 @@ def test_every_command_is_on_a_page(command):
 
 @pytest.mark.parametrize("name", DATASETS.entries)
 def test_every_dataset_is_on_the_page_of_datasets(name):
-    assert f"`{name}`" in PAGES["datasets.md"]
+    assert f"`{name}`" in PAGES["docs/datasets.md"]
 
 
 @pytest.mark.parametrize(("page", "text"), PAGES.items(), ids=PAGES)
 def test_every_link_to_a_file_leads_somewhere(page, text):
-    folder = REPOSITORY if page == "README.md" else REPOSITORY / "docs"
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    folder = (REPOSITORY / page).parent
+    links = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text)
     assert [link for link in links if not (folder / link).exists()] == []
+
+
+@pytest.mark.parametrize(("page", "text"), PAGES.items(), ids=PAGES)
+def test_every_link_to_a_section_leads_to_one(page, text):
+    for link, section in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", text):
+        there = (REPOSITORY / page).parent / link if link else REPOSITORY / page
+        assert section in sections(there.read_text()), f"{link}#{section}"
+
+
+def sections(text):
+    """The anchors of a page's headings, as they are made of them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_page_of_pages_leads_to_all_of_them():
+    led_to = set(re.findall(r"\]\(([^)]+)\)", PAGES["docs/README.md"]))
+    pages = {page.name for page in (REPOSITORY / "docs").glob("*.md")} - {"README.md"}
+    assert pages - led_to == set()

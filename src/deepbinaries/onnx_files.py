@@ -7,7 +7,9 @@ from typing import Any
 from deepbinaries.errors import DataError, UsageError
 
 MAX_BYTES = 2 * 2**30  # protobuf's own limit
-ALL_CORES = 0
+ALL_CORES = 0  # or as many as `limit_threads` leaves
+
+_most_threads = ALL_CORES
 
 
 def open_network(content: bytes, path: Path, *, device: str = "cpu", threads: int = ALL_CORES) -> Any:
@@ -15,7 +17,7 @@ def open_network(content: bytes, path: Path, *, device: str = "cpu", threads: in
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = threads or _most_threads
     # Threads that wait by spinning take the cores from the workers that decode pictures.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # Weights in another file are not proven; onnxruntime would look for it in whatever folder is the current one.
@@ -35,6 +37,12 @@ def open_network(content: bytes, path: Path, *, device: str = "cpu", threads: in
                 next_step="put the weights into one file: save the network without external data",
             ) from error
         raise DataError(f"{path} is no ONNX file ({first_line(error)})", next_step="export or copy it again") from error
+
+
+def limit_threads(n: int) -> None:
+    """Let networks that are opened from now on take `n` cores instead of all: others of this machine are spoken for."""
+    global _most_threads
+    _most_threads = n
 
 
 def first_line(error: Exception) -> str:

@@ -203,7 +203,9 @@ INDEXES = Registry(
     "index",
     {
         "embedded": Entry("deepbinaries.index.embedded:EmbeddedIndex", "a folder on this machine, the default"),
+        "milvus": Entry("deepbinaries.index.milvus:MilvusIndex", "a collection in Milvus", extra="milvus"),
         "postgres": Entry("deepbinaries.index.postgres:PostgresIndex", "a PostgreSQL database", extra="postgres"),
+        "ray": Entry("deepbinaries.index.ray:RayIndex", "a folder of shards, searched by a Ray cluster", extra="ray"),
     },
 )
 

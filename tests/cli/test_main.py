@@ -48,7 +48,7 @@ def test_datasets_are_listed_as_json():
 def test_indexes_are_listed():
     run = deepbinaries("list", "indexes", "--json")
     assert run.returncode == 0
-    assert {"embedded", "postgres"} == {entry["name"] for entry in json.loads(run.stdout)}
+    assert {"embedded", "milvus", "postgres", "ray"} == {entry["name"] for entry in json.loads(run.stdout)}
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,47 @@ def test_an_approximate_index_would_be_used_without_the_cast(postgres, with_hnsw
     assert "_code_idx" in plan(postgres, bare.format(psycopg.sql.Identifier(with_hnsw.name)))
 
 
+PARTITIONED = """
+BEGIN;
+LOCK TABLE {0}.items;
+ALTER TABLE {0}.items RENAME TO items_before;
+CREATE TABLE {0}.items (id text COLLATE "C" PRIMARY KEY, code bit(4) NOT NULL) PARTITION BY HASH (id);
+CREATE TABLE {0}.items_0 PARTITION OF {0}.items FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE {0}.items_1 PARTITION OF {0}.items FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO {0}.items SELECT id, code FROM {0}.items_before;
+DROP TABLE {0}.items_before;
+COMMIT
+"""
+
+
+@pytest.fixture
+def partitioned(postgres, index):
+    """The index whose items were spread over two tables by hand, as the page shows it."""
+    postgres.execute(PARTITIONED, index.name)
+    return index
+
+
+def test_a_partitioned_table_is_searched_as_a_whole(postgres, partitioned):
+    sizes = [
+        postgres.execute(f"SELECT count(*) FROM {{}}.items_{part}", partitioned.name)[0][0]  # noqa: S608
+        for part in (0, 1)
+    ]
+    answer = partitioned.search(CODES[:1], k=2)
+    assert 0 < min(sizes) < sum(sizes) == 5
+    assert answer[0] == [("e", 0), ("b", 1)]
+    assert (answer.certificate.radius, answer.certificate.ties_left_out) == ((1,), (1,))
+    assert list(partitioned.ids()) == sorted(IDS)
+
+
+def test_a_partitioned_table_is_written_verified_and_compacted(partitioned):
+    partitioned.replace(["a", "new"], CODES[:2])
+    assert partitioned.remove(["b"]) == 1
+    partitioned.compact()
+    findings = partitioned.verify()
+    assert (findings.problems, findings.items) == ((), 5)
+    assert findings.n_bytes > 0
+
+
 def test_the_certificate_counts_ties_at_the_edge(index):
     answer = index.search(Codes.from_bits([[0, 0, 0, 0]]), k=2)
     assert answer[0] == [("e", 0), ("b", 1)]

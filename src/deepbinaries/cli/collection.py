@@ -9,7 +9,9 @@ from deepbinaries.cli.output import AsJson, complain, write_json, write_table, w
 from deepbinaries.cli.search_codes import codes_at, is_database, shown_place
 
 if TYPE_CHECKING:
+    from deepbinaries.index.milvus import MilvusIndex
     from deepbinaries.index.postgres import PostgresIndex
+    from deepbinaries.index.ray import RayIndex
 
 FAILED = 1  # the exit code
 
@@ -69,7 +71,7 @@ def verify(index: IndexAt = None, as_json: AsJson = False) -> None:
         from deepbinaries.index import open_index
 
         with open_index(str(index)) as opened:
-            found = cast("PostgresIndex", opened).verify()
+            found = cast("PostgresIndex | MilvusIndex | RayIndex", opened).verify()
         proof = Proof(found.problems, found.items, found.n_bytes)
     else:
         proof = prove(index)

@@ -5,7 +5,7 @@ import hashlib
 import json
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -129,7 +129,7 @@ def compare(
         device=device,
         experiment=experiment,
         rule=(rule or (f"without {ignored}" if ignored else "all")) + ("" if ties == "expected" else f", ties {ties}"),
-        command=_command(context, name),
+        command=command_of(context, name, apart=OF_RESULTS),
         tell=complain,
     )
     table = build(run(contestants, task), out, against=against)
@@ -216,12 +216,12 @@ OF_RESULTS = ("methods", "out", "bits", "seeds", "galleries", "against", "settin
 OF_MACHINES = ("root", "features", "device", "backbone_weights", "proposer_path", "as_json")
 
 
-def _command(context: typer.Context, name: str) -> str:
-    """The options that were given and hold for all methods; paths are the reader's own."""
+def command_of(context: typer.Context, name: str, *, apart: Sequence[str]) -> str:
+    """The comparison with the options that were given and hold for all methods; paths are the reader's own."""
     words = ["deepbinaries", "compare", name, "--out", "comparison"]
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")
-        if source is None or source.name != "COMMANDLINE" or option.name in (*OF_RESULTS, *OF_MACHINES, "name"):
+        if source is None or source.name != "COMMANDLINE" or option.name in (*apart, *OF_MACHINES, "name"):
             continue
         value = context.params[option.name or ""]
         if isinstance(value, bool):

@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from deepbinaries.cli.output import AsJson, complain, write_json, write_text
-from deepbinaries.cli.search_codes import shown_place
+from deepbinaries.cli.search_codes import is_database, shown_place
 from deepbinaries.errors import UsageError
 
 FAILED = 1  # the exit code
 
 
 def copy_index(
-    source: Annotated[str, typer.Argument(metavar="FROM", help="The index to copy: a folder, or postgresql://...")],
+    source: Annotated[str, typer.Argument(metavar="FROM", help="The index to copy: a folder or a database.")],
     target: Annotated[str, typer.Argument(metavar="TO", help="Where to copy it; made where there is none.")],
     verify: Annotated[
         int, typer.Option(min=0, metavar="N", help="Ask both N random queries; the exit code is 1 if they differ.")
@@ -52,5 +52,5 @@ def _refuse_photographs(target: str) -> None:
     """A collection of photographs counts its codes; others among them would be damage."""
     from deepbinaries.search.layout import CONFIG, find_folder
 
-    if "://" not in target and (find_folder(Path(target)) / CONFIG).exists():
+    if not is_database(target) and (find_folder(Path(target)) / CONFIG).exists():
         raise UsageError(f"{target} is an index of photographs", next_step="copy codes to a folder of their own")

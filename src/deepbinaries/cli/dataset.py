@@ -1,4 +1,4 @@
-"""`deepbinaries dataset`: look at a dataset, export it, write its split."""
+"""`deepbinaries dataset`: look at a dataset, export it, write its split, build one."""
 
 import textwrap
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deepbinaries.cli.dataset_build import build_command
 from deepbinaries.cli.output import AsJson, complain, free_path, say, write_json, write_text
 from deepbinaries.cli.settings import parse_settings
 from deepbinaries.errors import DataError, UsageError
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 FREQUENT = 24  # labels named on the page
 INDENT = " " * 14
 
-app = typer.Typer(rich_markup_mode=None, help="Check, export and split datasets.")
+app = typer.Typer(rich_markup_mode=None, help="Check, export, split and build datasets.")
+app.command("build")(build_command)
 
 Name = Annotated[str, typer.Argument(help="A name of `deepbinaries list datasets`, or my.module:function.")]
 Root = Annotated[

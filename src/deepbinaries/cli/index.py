@@ -90,20 +90,31 @@ def watch(
 
 
 def import_codes(
-    codes: Annotated[Path, typer.Argument(help="Codes, an .npy file as `encode` writes it.")],
-    ids: Annotated[Path, typer.Option(help="Their ids, one a line.")],
+    codes: Annotated[
+        Path, typer.Argument(help="Codes, an .npy file as `encode` writes it, or the folder of `encode-many`.")
+    ],
     index_: Annotated[
         str, typer.Option("--index", help="The index, made where there is none: a folder, or postgresql://...")
     ],
+    ids: Annotated[Path | None, typer.Option(help="Their ids, one a line; a folder has its own.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an index of ready codes, for programs that search codes by themselves.
 
     Example: deepbinaries import-codes codes.npy --ids codes.ids.txt --index codes-index
     """
+    from deepbinaries.bulk import import_shards
     from deepbinaries.search.importing import import_codes as put_codes
 
-    facts = {"index": shown_place(index_), "items": put_codes(codes, ids, index_)}
+    if codes.is_dir() == (ids is not None):
+        raise UsageError(
+            f"it is not clear which ids are meant for {codes}",
+            next_step="give --ids with an .npy file, and without it the folder that `encode-many` wrote",
+        )
+    facts = {
+        "index": shown_place(index_),
+        "items": import_shards(codes, index_) if ids is None else put_codes(codes, ids, index_),
+    }
     if as_json:
         write_json(facts)
     else:

@@ -21,10 +21,12 @@ from deepbinaries.cli.dataset import app as dataset_app
 from deepbinaries.cli.demo import demo
 from deepbinaries.cli.download import download
 from deepbinaries.cli.encode import encode
+from deepbinaries.cli.encode_many import encode_many
 from deepbinaries.cli.evaluate import evaluate
 from deepbinaries.cli.export import export
 from deepbinaries.cli.index import import_codes, index, watch
 from deepbinaries.cli.output import AsJson, complain, write_json, write_table, write_text
+from deepbinaries.cli.report import app as report_app
 from deepbinaries.cli.reproduce import reproduce
 from deepbinaries.cli.search import search
 from deepbinaries.cli.serve import serve
@@ -60,9 +62,11 @@ app.command()(train)
 app.command()(export)
 app.command()(adopt)
 app.command()(encode)
+app.command("encode-many")(encode_many)
 app.command()(evaluate)
 app.command()(compare)
 app.command()(reproduce)
+app.add_typer(report_app, name="report")
 app.command()(download)
 
 

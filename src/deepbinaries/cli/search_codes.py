@@ -12,19 +12,20 @@ if TYPE_CHECKING:
     from deepbinaries.codes import Codes
     from deepbinaries.index import Index
 
-DATABASES = ("postgresql://", "postgres://")
+DATABASES = ("postgresql://", "postgres://", "milvus:")
+CLUSTERS = ("ray:",)
 PATIENCE = 3.0  # seconds for which a database that went away is waited for: somebody waits for the answer
 
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+", re.ASCII)
 
 
 def is_database(where: str | None) -> bool:
-    """Whether a place is the address of a database.
+    """Whether a place is the address of a database, or of an index on a cluster.
 
-    >>> is_database("postgresql:///photos"), is_database("photos"), is_database(None)
-    (True, False, False)
+    >>> is_database("postgresql:///photos"), is_database("milvus:codes.db"), is_database("photos"), is_database(None)
+    (True, True, False, False)
     """
-    return where is not None and where.startswith(DATABASES)
+    return where is not None and where.startswith(DATABASES + CLUSTERS)
 
 
 def shown_place(where: str) -> str:
@@ -33,7 +34,7 @@ def shown_place(where: str) -> str:
     >>> shown_place("postgresql://me:secret@db.example.org/photos?sslmode=require")
     'postgresql://db.example.org/photos'
     """
-    if not is_database(where):
+    if not is_database(where) or "://" not in where:
         return where
     scheme, _, rest = where.partition("?")[0].partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"
@@ -46,6 +47,8 @@ def codes_at(where: str | None, *, writable: bool = False) -> "Index | None":
 
     if where is None:
         return None
+    if where.startswith(CLUSTERS):
+        return open_index(where, writable=writable)
     if is_database(where):
         return open_index(where, writable=writable, patience=PATIENCE)
     folder = Path(where)

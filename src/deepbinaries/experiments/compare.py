@@ -8,24 +8,28 @@ or length, goes on where it was. The folder holds `cells.jsonl`, beside it in `s
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deepbinaries.codes import Codes
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import Report
 from deepbinaries.experiments.alone import alone_in
 from deepbinaries.experiments.cells import Cell, append_cells, identity, make_cell, read_cells
 from deepbinaries.experiments.choosing import choose
-from deepbinaries.experiments.contest import Contestant, Settings, Task, check_validation, learn
+from deepbinaries.experiments.contest import Contestant, Searching, Settings, Task, check_validation, learn
 from deepbinaries.experiments.scores import BESIDE, BOTH, score_parts
 from deepbinaries.experiments.versions import versions
 from deepbinaries.files import written_whole
 
 CELLS, SCORES = "cells.jsonl", "scores"
 SEPARATE, UNIFIED = "separate", "unified"
+
+Costs = dict[tuple[str, str], dict[str, Any]]  # by gallery and direction
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,7 @@ def _cells(
     about["digests"] = {key: value for key, value in task.all_digests.items() if key not in ("dataset", "split")}
     made: list[Cell] = []
     for kind in kinds:
+        costs: Costs = {}
         reports = score_parts(
             hasher,
             task.source(False),
@@ -136,12 +141,20 @@ def _cells(
             rules=task.rules,
             extras=replace(BESIDE, curves=task.curves),
             unified=kind == UNIFIED,
+            also=partial(_note_cost, task.searching, costs) if task.searching else None,
             tell=task.tell if kind == SEPARATE else lambda _: None,  # once is enough
         )
-        made += [_keep(report, about | {"codes": kind}, task.folder) for report in reports.values()]
+        made += [
+            _keep(report, about | {"codes": kind} | costs.get(place, {}), task.folder)
+            for place, report in reports.items()
+        ]
     append_cells(task.folder / CELLS, made)
     task.tell(f"{name}: {_in_short(made)} in {taken['seconds']:.1f} s")
     return made
+
+
+def _note_cost(searching: Searching, costs: Costs, gallery: str, direction: str, queries: Codes, items: Codes) -> None:
+    costs[gallery, direction] = {"search": dict(searching(queries, items))}
 
 
 def _keep(report: Report, about: dict[str, Any], folder: Path) -> Cell:
@@ -174,7 +187,8 @@ def _kept(task: Task, about: dict[str, Any], places: Sequence[tuple[str, str, st
     for kind, gallery, direction in places:
         place = (kind, gallery, direction)
         here = [cell for cell in cells if (cell.get("codes"), cell["gallery"], cell["direction"]) == place]
-        if not here or not _scores_path(here[0], task.folder).exists() or (task.curves and "curve" not in here[0]):
+        wanted = {name for name, asked in (("curve", task.curves), ("search", task.searching)) if asked}
+        if not here or not _scores_path(here[0], task.folder).exists() or wanted - here[0].keys():
             return []
         _check_digests(here[0], task, path)
         found += here[:1]

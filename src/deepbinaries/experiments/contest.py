@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from deepbinaries.codes import Codes
 from deepbinaries.datasets import Dataset, Parts, digest
 from deepbinaries.errors import UsageError
 from deepbinaries.evaluation import Rules
@@ -20,6 +21,7 @@ from deepbinaries.registry import METHODS
 
 Settings = Mapping[str, Any]
 Tell = Callable[[str], None]
+Searching = Callable[[Codes, Codes], Settings]  # what it costs to search a gallery (the latter) for queries
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Task:
     command: str = "deepbinaries compare"  # all of it that does not depend on the method
     digests: Settings = field(default_factory=dict)  # of what is not the dataset or the split
     curves: bool = False  # whether precision and recall are kept with each result
+    searching: Searching | None = None  # kept with each result, where it is asked for
     tell: Tell = on_stderr
 
     def kept_settings(self, hasher: Any) -> dict[str, Any]:

@@ -56,6 +56,7 @@ def score_parts(
     rules: Rules = HEADLINE,
     extras: Extras = BESIDE,
     unified: bool = False,
+    also: Callable[[str, str, Any, Any], None] | None = None,
     tell: Callable[[str], None] = on_stderr,
 ) -> Reports:
     """The report of each gallery in each direction, under keys such as ("clean", "text_to_image").
@@ -63,7 +64,7 @@ def score_parts(
     A hasher that names a `ranking` of its own, such as "cosine", is ranked by its values, any other by the codes of
     their signs. With `unified`, gallery items have one code of both views, by its `encode_pair`. Items whose picture
     could not be read neither ask nor are found; `tell` is told how many there are. `parts` may be other ones than the
-    source's own.
+    source's own. `also` is given each gallery and direction with what asks and what is searched.
     """
     for direction in directions:
         if direction not in DIRECTIONS:
@@ -91,11 +92,14 @@ def score_parts(
         for direction in directions:
             asking, searched = direction.split("_to_")
             more: dict[str, Any] = {"extras": extras}
+            queried, gallery = asked[asking][queries], stored[searched][np.searchsorted(encoded, rows[kind])]
+            if also is not None:
+                also(kind, direction, queried, gallery)
             if rules.ranking == HAMMING and asking != searched and not unified:
                 more["partners"] = stored[searched][queries]
             found[kind, direction] = evaluate_parts(
-                asked[asking][queries],
-                stored[searched][np.searchsorted(encoded, rows[kind])],
+                queried,
+                gallery,
                 source.dataset,
                 parts,
                 kind=kind,

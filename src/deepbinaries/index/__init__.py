@@ -20,16 +20,18 @@ from deepbinaries.index.transferring import Comparison, Copied, compare_answers,
 from deepbinaries.index.verifying import Findings, verify
 from deepbinaries.registry import INDEXES, check_settings
 
-_SCHEMES = {"postgresql": "postgres", "postgres": "postgres"}
+_ADDRESSES = {"postgresql://": "postgres", "postgres://": "postgres", "milvus:": "milvus", "ray:": "ray"}
 
 
 def open_index(where: str | Path, *, bits: int | None = None, writable: bool = False, **settings: Any) -> Index:
-    """The index at a place: a folder, or a database as `postgresql://...`.
+    """The index at a place: a folder, or a database as `postgresql://...`, `milvus://...` or `milvus:FILE.db`.
 
+    `ray:FOLDER` is an index in shards that a Ray cluster searches.
     With `bits` and `writable`, an index is made where there is none. Settings are those of the kind of index.
     """
-    scheme = str(where).partition("://")[0] if "://" in str(where) else ""
-    name = _SCHEMES.get(scheme, scheme) or "embedded"
+    known = (kind for beginning, kind in _ADDRESSES.items() if str(where).startswith(beginning))
+    unknown = str(where).partition("://")[0] if "://" in str(where) else "embedded"
+    name = next(known, unknown)
     kind = INDEXES.load(name)
     check_settings(kind, settings, of=f"the index {name!r}", apart=["where", "bits", "writable"])
     index: Index = kind(where, bits=bits, writable=writable, **settings)

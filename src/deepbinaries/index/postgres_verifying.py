@@ -6,7 +6,8 @@ from deepbinaries.index.postgres_statements import Statements
 from deepbinaries.index.verifying import Findings
 
 _COLUMNS = """
-SELECT attname, format_type(atttypid, atttypmod), collname, pg_total_relation_size(t.oid)
+SELECT attname, format_type(atttypid, atttypmod), collname, coalesce(
+  (SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree(t.oid)), pg_total_relation_size(t.oid))::bigint
 FROM pg_class t JOIN pg_attribute a ON attrelid = t.oid AND attnum > 0 AND NOT attisdropped
 LEFT JOIN pg_collation c ON c.oid = attcollation
 WHERE relname = 'items' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s)

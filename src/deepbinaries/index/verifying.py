@@ -65,7 +65,7 @@ def _verified(folder: Path, catalogue: Catalogue) -> Findings:
         except Error as error:
             problems.append(error.problem)
     if not problems:
-        problems += _disorder(Snapshot(state, opened))
+        problems += disorder(Snapshot(state, opened))
     n_visible = sum(record.n_visible for record in state.segments)
     return Findings(tuple(problems), state.version, n_visible, len(state.segments), sum(s.n_bytes for s in opened))
 
@@ -85,7 +85,7 @@ def _opened(folder: Path, state: State) -> tuple[list[Segment], list[str]]:
     return opened, problems
 
 
-def _disorder(snapshot: Snapshot) -> list[str]:
+def disorder(snapshot: Snapshot) -> list[str]:
     """Whether the ids of segments whose bytes are proven are distinct and in order, and their codes without excess."""
     for one, next_one in pairwise(snapshot.all_ids()):
         if one >= next_one:

@@ -121,7 +121,7 @@ def make_folder(folder: Path, photographs: Path) -> Layout:
 
 def _refuse_database(folder: Path) -> None:
     """Say that the address of a database is no folder, without repeating it: it may hold a password."""
-    if folder.parts[:1] in (("postgresql:",), ("postgres:",)):
+    if str(folder).startswith(("postgresql:/", "postgres:/", "milvus:", "ray:")):
         raise UsageError(
             "photographs are indexed in a folder; a database holds codes alone",
             next_step="give --index a folder, or put codes into the database with deepbinaries import-codes",

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,12 @@ class LazyModel:
         """The same model with codes of so many bits."""
         return LazyModel(self._asked, **(self._settings | {"bits": bits}))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process opens the model for itself, wherever it was started."""
+        files = {name: _absolute(self._settings[name]) for name in ("backbone_weights", "proposer_path")}
+        place = name_of(self.folder) or self.folder.absolute()
+        return partial(LazyModel, place, **(self._settings | files)), ()
+
     def get(self) -> "Model":
         """The model, opened once, whichever thread asks first."""
         with self._opening:
@@ -73,6 +79,11 @@ class LazyModel:
 
                 self._model = Model.from_pretrained(self.folder, **self._settings)
             return self._model
+
+
+def _absolute(file: str | Path | None) -> str | None:
+    """A file, or FILE#sha256=DIGEST, whatever folder is the current one."""
+    return None if file is None else str(Path(file).absolute())
 
 
 def maker(facts: Mapping[str, Any], index: Path, **opened: Any) -> LazyModel:

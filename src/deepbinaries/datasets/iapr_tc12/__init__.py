@@ -8,11 +8,11 @@ A description is a list of clauses separated by semicolons. Taken as sentences, 
 a photograph, as good as the 1.7 the paper counts; hence the default.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from deepbinaries.datasets.base import PictureFile, Record, Records, Skips
+from deepbinaries.datasets.iapr_tc12.files import IAPR, SENTENCES, TEXTS, numbered, sentences_of, with_inner
 from deepbinaries.datasets.iapr_tc12.labels import (
     PictureLabels,
     description_words,
@@ -20,16 +20,12 @@ from deepbinaries.datasets.iapr_tc12.labels import (
     missing_words_files,
     region_concepts,
 )
-from deepbinaries.datasets.official import PICTURES, Publication, choice, most_frequent, names_in, read_item, records
-from deepbinaries.datasets.tagged_text import is_closed, text_between
+from deepbinaries.datasets.official import PICTURES, Publication, choice, most_frequent, records
 from deepbinaries.errors import DataError
 
-IAPR = Publication("IAPR TC-12 Benchmark", "imageclef.org/photodata")
 SAIAPR = Publication("SAIAPR TC-12", "imageclef.org/SIAPRdata")
-TEXTS = "annotations_complete_eng"
 UNPAIRED = (4072, 4092)  # the release itself has no picture of the one and no description of the other
 LABELS = ("auto", "saiapr", "words")
-SENTENCES = ("clauses", "whole", "first")
 
 
 def load(
@@ -56,8 +52,8 @@ def load(
         wanted["images"] = "iaprtc12.tgz"
     IAPR.need(home, wanted)
     picture_labels = _picture_labels(root, files, labels, skips)
-    picture_of = _numbered(_with_inner(picture_folders), ".jpg")
-    description_of = _numbered(_with_inner([home / TEXTS]), ".eng")
+    picture_of = numbered(with_inner(picture_folders), ".jpg")
+    description_of = numbered(with_inner([home / TEXTS]), ".eng")
 
     items: dict[int, Record] = {}
     for number in sorted(picture_of.keys() | description_of.keys() | picture_labels.of.keys()):
@@ -70,7 +66,7 @@ def load(
             skips.add("no picture file", where, expected=number in UNPAIRED)
         elif not picture_labels.of.get(number):
             skips.add("no label", where, expected=True)
-        elif sentences := _sentences(description_of[number], sentence, title_if_empty, skips):
+        elif sentences := sentences_of(description_of[number], sentence, title_if_empty, skips):
             items[number] = Record(
                 id=f"{folder}-{number}",
                 picture=None if picture is None else PictureFile(picture),
@@ -113,37 +109,3 @@ def _picture_labels(root: Path, files: dict[str, list[Path]], labels: str, skips
     raise DataError(
         error.problem, next_step=f"{error.next_step}, or give the files of the 291 words ({', '.join(missing_words)})"
     )
-
-
-def _with_inner(folders: Iterable[Path]) -> list[Path]:
-    """Those of the folders that exist, and the folders in them."""
-    outer = [folder for folder in folders if folder.is_dir()]
-    return outer + [folder / name for folder in outer for name in names_in(folder) if (folder / name).is_dir()]
-
-
-def _numbered(folders: Iterable[Path], suffix: str) -> dict[int, Path]:
-    """The files called `<number><suffix>` in the folders, by number."""
-    found: dict[int, Path] = {}
-    for folder in folders:
-        for name in names_in(folder):
-            stem = name.removesuffix(suffix)
-            if name.endswith(suffix) and stem.isascii() and stem.isdigit() and len(stem) < 10:
-                found.setdefault(int(stem), folder / name)
-    return found
-
-
-def _sentences(path: Path, sentence: str, title_if_empty: bool, skips: Skips) -> tuple[str, ...]:
-    text = read_item(path, "cp1252", skips=skips)
-    description = text_between(text, "DESCRIPTION") or ""
-    if description and not is_closed(text, "DESCRIPTION"):
-        skips.add("description without an end (kept up to the next tag)", str(path))
-    clauses = [clause for part in description.split(";") if (clause := part.strip())]
-    title = text_between(text, "TITLE") if title_if_empty and not clauses else None
-    if title:
-        clauses = [title]
-    if not clauses:
-        skips.add("empty description", str(path))
-        return ()
-    if sentence == "whole":
-        return (" ".join(clauses),)
-    return tuple(clauses[:1]) if sentence == "first" else tuple(clauses)

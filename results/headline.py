@@ -1,0 +1,65 @@
+"""The short table of the README: what the default method reaches, beside chance and the best of the others."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tables import COMPARED, DIRECTIONS, HERE, both, short
+
+from deepbinaries.experiments.cells import Cell, read_cells
+from deepbinaries.experiments.paper.printed import printed
+
+README = HERE.parent / "README.md"
+START, END = "<!-- results: start -->", "<!-- results: end -->"
+BITS, OURS = 64, "tvdb"
+AS_PRINTED = {"iapr22": "iapr_tc12"}  # the paper's name of a task, where it is one of the paper's
+
+
+def lines() -> Iterator[str]:
+    """The lines of the table, in Markdown."""
+    columns = (f"{BITS} bits: picture query / sentence query", "chance", f"`{OURS}`", "best other", "training items")
+    yield f"| {' | '.join(columns)} | the paper |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for (dataset, rule), title in COMPARED.items():
+        cells = [cell for cell in compared(dataset, rule) if cell["bits"] == BITS]
+        clean, whole = ([cell for cell in cells if cell["gallery"] == kind] for kind in ("clean", "database"))
+        other = best_other(clean)
+        scores = of_method(clean, OURS), f"`{other}` {of_method(clean, other)}", of_method(whole, OURS)
+        yield f"| {' | '.join([title, short(clean[0]['chance']), *scores, paper_of(dataset)])} |"
+
+
+def compared(dataset: str, rule: str) -> list[Cell]:
+    """The cells of a comparison in which pictures and sentences have a code each."""
+    cells = read_cells(HERE / dataset / "cells.jsonl")
+    wanted = ("compare", rule, "separate")
+    return [cell for cell in cells if (cell["experiment"], cell["rule"], cell.get("codes")) == wanted]
+
+
+def best_other(cells: list[Cell]) -> str:
+    """The method, ours apart, whose mean of both directions is highest."""
+    names: set[str] = {cell["method"] for cell in cells if not cell["method"].startswith(OURS)}
+
+    def mean(name: str) -> float:
+        scores: list[float] = [cell["map_all"] for cell in cells if cell["method"] == name]
+        return sum(scores) / len(scores)
+
+    return max(sorted(names), key=mean)
+
+
+def of_method(cells: list[Cell], method: str) -> str:
+    return both([cell for cell in cells if cell["method"] == method])
+
+
+def paper_of(dataset: str) -> str:
+    """What the paper prints for TVDB."""
+    if dataset not in AS_PRINTED:
+        return ""
+    found = [printed("table1", AS_PRINTED[dataset], "TVDB", BITS, direction) for direction in DIRECTIONS]
+    return " / ".join(short(value) for value in found if value is not None)
+
+
+def readme(path: Path = README) -> str:
+    """The README with the table of the cells as they are now."""
+    before, rest = path.read_text(encoding="utf-8").split(START)
+    _, after = rest.split(END)
+    table = "\n".join(lines())
+    return f"{before}{START}\n{table}\n{END}{after}"

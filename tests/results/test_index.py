@@ -1,0 +1,91 @@
+"""The page of all results: it is that of the cells, as is the README's table, and it needs nothing but itself."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+PAGE = REPOSITORY / "results/index.html"
+
+
+def drawn(folder):
+    """The page and the README that the command writes for a copy of the results."""
+    subprocess.run([sys.executable, folder / "results/index.py"], check=True, capture_output=True)
+    return (folder / "results/index.html").read_text(), (folder / "README.md").read_text()
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The results and the README without what is drawn."""
+    shutil.copytree(
+        REPOSITORY / "results", tmp_path / "results", ignore=shutil.ignore_patterns("*.html", "__pycache__")
+    )
+    readme = re.sub(
+        r"(<!-- results: start -->).*(<!-- results: end -->)",
+        r"\1\2",
+        (REPOSITORY / "README.md").read_text(),
+        flags=re.DOTALL,
+    )
+    (tmp_path / "README.md").write_text(readme)
+    return tmp_path
+
+
+def columns(page):
+    """The columns of all tables of scores, each of pairs: a score, and whether it is marked."""
+    for table in re.findall(r'<table class="scores">(.*?)</table>', page, re.DOTALL):
+        rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", table)[1:]]
+        for column in zip(*rows, strict=True):
+            found = [re.match(r"(<b>)?([.\d]+)", cell) for cell in column if cell]
+            yield [(float(score[2]), score[1] is not None) for score in found]
+
+
+def test_the_page_and_the_readme_are_those_of_the_cells(copy):
+    page, readme = drawn(copy)
+    assert page == PAGE.read_text(), "run python results/index.py"
+    assert readme == (REPOSITORY / "README.md").read_text(), "run python results/index.py"
+
+
+def test_the_page_is_small_and_needs_nothing_but_itself():
+    text = PAGE.read_text()
+    assert len(text.encode()) < 300_000
+    assert "<script" not in text
+    assert not re.search(r'(src|href)="(https?:)?//', text)
+
+
+def test_the_best_of_every_column_is_marked_and_nothing_else():
+    found = list(columns(PAGE.read_text()))
+    assert len(found) > 80
+    for column in found:
+        assert {score for score, marked in column if marked} == {max(score for score, _ in column)}
+
+
+def test_the_papers_number_stands_beside_ours_where_the_paper_has_the_task():
+    sections = dict(re.findall(r'<section aria-labelledby="(.*?)">(.*?)</section>', PAGE.read_text(), re.DOTALL))
+    assert "paper .731" in sections["iapr22-all"]
+    assert 'class="beside"' not in sections["coco18-r18"]
+
+
+def test_every_link_within_the_page_leads_somewhere():
+    text = PAGE.read_text()
+    assert set(re.findall(r'href="#(.*?)"', text)) == set(re.findall(r'<h2 id="(.*?)"', text))
+
+
+def test_the_photo_model_and_the_papers_tables_are_shown_where_they_are_there(copy):
+    about = {"model": "shipped", "part": "query", "dataset": "coco18", "bits": 64, "gallery": 1000, "mode": "hamming"}
+    recalls = {"recall_at_1": 0.111, "recall_at_10": 0.222, "recall_at_100": 0.333}
+    (copy / "results/photo").mkdir()
+    (copy / "results/photo/cells.jsonl").write_text(json.dumps(about | recalls | {"direction": "text_to_image"}) + "\n")
+    number = {"row": "TVDB <3", "gallery": "database", "bits": 32, "direction": "image_to_text", "map_all": 0.444}
+    number |= {"interval": [0.4, 0.5], "chance": 0.3, "paper": 0.555}
+    made = {"format": "deepbinaries-paper", "title": "Table 2", "notes": ["A note."], "numbers": [number]}
+    (copy / "results/reproduce/iapr22").mkdir(parents=True)
+    (copy / "results/reproduce/iapr22/table2.json").write_text(json.dumps(made))
+    page, _ = drawn(copy)
+    shown = ("<td>.222</td>", "iapr22: Table 2", "TVDB &lt;3", "<b>.444</b>", "paper .555")
+    assert [part for part in shown if part not in page] == []
+    assert 'href="reproduce/iapr22/table2.html"' in page
