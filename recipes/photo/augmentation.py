@@ -2,30 +2,26 @@
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from recipes.photo.networks import PAD
 
 UNKNOWN = 1  # the id of a word that is not known
-SMALLEST = 0.5  # share of the photograph that a crop shows at least
-NARROWEST = 0.8  # width of a crop over its height, before the photograph is stretched; or the other way round
 LIGHT = 0.25  # most change of brightness and of contrast
 
 
 def views(pixels: Tensor, side: int) -> Tensor:
-    """Random crops of pixels (n, h, w, 3) in bytes, half of them mirrored, in another light: (n, 3, side, side)."""
-    n = len(pixels)
-    pictures = pixels.permute(0, 3, 1, 2).float()
-    area = _between(SMALLEST, 1.0, n, pixels)
-    shape = torch.exp(_between(-1.0, 1.0, n, pixels) * -torch.tensor(NARROWEST).log()).sqrt()
-    width, height = ((area.sqrt() * shape).clamp(max=1), (area.sqrt() / shape).clamp(max=1))
-    mirrored = torch.where(_between(0.0, 1.0, n, pixels) < 0.5, -1.0, 1.0)
-    zero = torch.zeros_like(width)
-    x, y = ((1 - length) * _between(-1.0, 1.0, n, pixels) for length in (width, height))
-    affine = torch.stack([width * mirrored, zero, x, zero, height, y], dim=1).view(n, 2, 3)
-    grid = functional.affine_grid(affine, [n, 3, side, side], align_corners=False)
-    crops = functional.grid_sample(pictures, grid, padding_mode="reflection", align_corners=False)
-    brightness, contrast = (_between(1 - LIGHT, 1 + LIGHT, n, pixels).view(n, 1, 1, 1) for _ in range(2))
+    """Random crops of pixels (n, h, w, 3) in bytes, half of them mirrored, in another light: (n, 3, side, side).
+
+    A crop is cut out and never resized: what is encoded later is as sharp, and as large, as what was learnt from.
+    """
+    n, height, width, _ = pixels.shape
+    across = torch.arange(side, device=pixels.device).repeat(n, 1)
+    rows = across + _whole_number_below(height - side + 1, n, pixels)
+    mirrored = torch.rand(n, 1, device=pixels.device) < 0.5
+    columns = torch.where(mirrored, across.flip(1), across) + _whole_number_below(width - side + 1, n, pixels)
+    items = torch.arange(n, device=pixels.device)
+    crops = pixels[items[:, None, None], rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2).float()
+    brightness, contrast = (1 + LIGHT * (2 * torch.rand(2, n, 1, 1, 1, device=pixels.device) - 1)).unbind()
     means = crops.mean((1, 2, 3), keepdim=True)
     return ((crops - means) * contrast + means * brightness).clamp(0, 255)
 
@@ -36,5 +32,5 @@ def forget_words(ids: Tensor, share: float) -> Tensor:
     return torch.where(forgotten, UNKNOWN, ids)
 
 
-def _between(low: float, high: float, n: int, like: Tensor) -> Tensor:
-    return low + (high - low) * torch.rand(n, device=like.device)
+def _whole_number_below(end: int, n: int, like: Tensor) -> Tensor:
+    return torch.randint(end, (n, 1), device=like.device)

@@ -1,10 +1,8 @@
-"""The training itself: one step, one epoch, and how many epochs fit into a time."""
+"""The training itself: one step, one epoch."""
 
 import copy
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 
 import torch
 from torch import Tensor, nn
@@ -14,19 +12,16 @@ from recipes.photo.augmentation import forget_words, views
 from recipes.photo.batches import Pairs, shuffled
 from recipes.photo.losses import LossSettings, Meaning, label_loss, pair_loss
 from recipes.photo.networks import PictureNetwork, SentenceNetwork
-from recipes.photo.schedule import Schedule, planned, share_of_peak
-
-TIMED = 6  # steps by which the speed at a side is measured, after as many that are not counted
-TIMED_RATE = 0.02  # share of the peak's learning rate meanwhile
-SPARE = 0.96  # share of the time that is planned for; validation takes the rest
+from recipes.photo.schedule import share_of_peak
 
 
 @dataclass(frozen=True)
 class Settings:
     """Everything a result depends on, beside the data."""
 
+    epochs: int = 34
     batch: int = 512
-    sides: tuple[int, ...] = (224,)  # of the crops; of several, from the first epochs to the last
+    side: int = 224  # pixels of the crops
     lr: float = 1e-3  # of the new layers, at its peak
     backbone_lr: float = 3e-4
     decay: float = 1e-4
@@ -62,27 +57,21 @@ class Training:
         self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.decay, fused=self.device.type == "cuda")
         self.averaged = copy.deepcopy(networks).eval()
 
-    def plan(self, deadline: float) -> Schedule:
-        """As many epochs as end by a time of `time.monotonic`, measured by a few slow steps at each side."""
-        seconds_of_epoch = {side: self.steps_of_epoch * self._seconds_of_step(side) for side in self.settings.sides}
-        print("seconds an epoch by side:", {side: round(s, 1) for side, s in seconds_of_epoch.items()}, flush=True)
-        return planned((deadline - time.monotonic()) * SPARE, seconds_of_epoch)
-
-    def epoch(self, schedule: Schedule, number: int) -> list[float]:
+    def epoch(self, number: int) -> list[float]:
         """Learn from every pair once; gives back the mean losses: pairs, meaning, labels."""
         self.networks.train()
         total = torch.zeros(3, device=self.device)
         for place, (rows, S) in enumerate(self._batches()):
-            done = (number + place / self.steps_of_epoch) / schedule.epochs
-            total += self.step(rows, S, schedule.side(number), share_of_peak(done))
+            done = (number + place / self.steps_of_epoch) / self.settings.epochs
+            total += self.step(rows, S, share_of_peak(done))
         return [round(loss, 4) for loss in (total / self.steps_of_epoch).tolist()]
 
-    def step(self, rows: Tensor, S: SetSimilarity, side: int, rate: float) -> Tensor:
+    def step(self, rows: Tensor, S: SetSimilarity, rate: float) -> Tensor:
         """Learn from some pairs; `S` says which of coco18's among them share a label."""
         networks, pairs, weights = self.networks, self.pairs, self.settings.loss
         with_labels = rows < len(pairs.labels.labels)
         chosen = pairs.some_sentences(rows)
-        pixels = views(pairs.pixels[rows], side).contiguous(memory_format=torch.channels_last)
+        pixels = views(pairs.pixels[rows], self.settings.side).contiguous(memory_format=torch.channels_last)
         ids = forget_words(pairs.ids[chosen], self.settings.word_dropout)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             seen = networks.pictures.head.hidden(networks.pictures.pooled(pixels))
@@ -116,17 +105,3 @@ class Training:
         with_labels = (rows[rows < len(labels.labels)] for rows in batches)
         for rows, S in zip(batches, ahead(labels, with_labels, self.device), strict=True):
             yield rows.to(self.device, non_blocking=True), S
-
-    def _seconds_of_step(self, side: int) -> float:
-        self.networks.train()
-        began = 0.0
-        for place, (rows, S) in enumerate(islice(self._batches(), 2 * TIMED)):
-            if place == TIMED:
-                began = self._now()
-            self.step(rows, S, side, TIMED_RATE)
-        return (self._now() - began) / TIMED
-
-    def _now(self) -> float:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
-        return time.monotonic()

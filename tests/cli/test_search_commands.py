@@ -157,12 +157,6 @@ def test_what_cannot_be_searched_is_one_line(capsys, arguments, code, words):
     assert words in line
 
 
-def test_an_index_is_made_by_no_model_but_a_given_one(tmp_path, capsys, monkeypatch):
-    monkeypatch.delenv("DEEPBINARIES_MODEL", raising=False)
-    assert run("index", tmp_path) == 2
-    assert "--model" in capsys.readouterr().err
-
-
 def test_a_second_run_takes_the_index_s_own_model_and_encodes_nothing(photographs, capsys):
     assert run("index", photographs, "--json") == 0
     out, err = capsys.readouterr()

@@ -70,7 +70,7 @@ def trained(data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(train, "ENCODE_SIDE", 32)
         patch.setattr(train, "OTHER_SIDES", (64,))
-        run(train, data, "--cache", data / "cache", "--out", out, "--epochs", 1, "--batch", 8, "--sides", 32)
+        run(train, data, "--cache", data / "cache", "--out", out, "--epochs", 1, "--batch", 8, "--side", 32)
     return out
 
 
@@ -154,6 +154,14 @@ def test_views_of_a_grey_picture_are_grey_and_as_large_as_wished():
     seen = views(torch.full((4, 48, 64, 3), 100, dtype=torch.uint8), 32)
     assert seen.shape == (4, 3, 32, 32)
     assert (seen.amax((1, 2, 3)) - seen.amin((1, 2, 3))).max() < 0.01
+
+
+def test_a_view_is_cut_out_and_not_resized():
+    pixels = torch.arange(48, dtype=torch.uint8).repeat_interleave(3).view(1, 1, 48, 3).expand(8, 48, 48, 3)
+    steps = views(pixels, 32).diff(dim=3)[:, 0, 0]
+    light = steps[:, :1]
+    torch.testing.assert_close(steps, light.expand_as(steps), rtol=0, atol=1e-3)
+    assert set(light.sign().flatten().tolist()) == {-1.0, 1.0}  # some are mirrored
 
 
 def test_only_words_are_forgotten_never_padding():

@@ -25,7 +25,7 @@ ModelAt = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help=f"The folder of a model; default: {VARIABLE}, or the one that the index was made by.",
+        help=f"The folder of a model; default: {VARIABLE}, the one that the index was made by, or `photo`.",
     ),
 ]
 Bits = Annotated[int | None, typer.Option(help="The length of a code, of those that the model was trained for.")]
