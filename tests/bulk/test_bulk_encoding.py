@@ -9,7 +9,8 @@ from collections_of_pictures import content, one_by_one
 from PIL import Image
 
 from deepbinaries.bulk import encode_collection, encoding, import_shards, read_shards
-from deepbinaries.bulk.worker import Worker
+from deepbinaries.bulk.listing import list_items
+from deepbinaries.bulk.worker import Unit, Worker
 from deepbinaries.bulk.workers import Workers
 from deepbinaries.codes import load
 from deepbinaries.errors import DataError, Error, UsageError
@@ -73,7 +74,7 @@ def test_a_run_that_is_cut_short_is_gone_on_with(pictures, shards, model, monkey
     whole = Worker.encode
 
     def cut_short(worker, unit):
-        if unit.name.startswith("000001"):
+        if unit.number == 1:
             raise KeyboardInterrupt
         return whole(worker, unit)
 
@@ -84,6 +85,13 @@ def test_a_run_that_is_cut_short_is_gone_on_with(pictures, shards, model, monkey
     report = encode(pictures, shards, model)
     assert (report.before, report.encoded) == (8, 13)
     assert content(shards) == one_by_one(model, pictures)
+
+
+def test_a_worker_that_was_thought_dead_writes_beside_the_next_one(pictures, tmp_path, model):
+    unit = Unit(0, list_items(pictures, "folder").items[:3])
+    for _ in range(2):
+        Worker(model, tmp_path, decoders=1).encode(unit)
+    assert len(list(tmp_path.glob("000000-*.npy"))) == 2
 
 
 def test_files_without_a_marker_do_not_count_and_are_removed(pictures, shards, model):

@@ -3,12 +3,15 @@
 import io
 import os
 import tarfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from collections_of_pictures import content
 from PIL import Image
 
-from deepbinaries.bulk import encode_collection, read_shards
+from deepbinaries.bulk import encode_collection, parquet, read_shards
 from deepbinaries.bulk.listing import kind_of, list_items
 from deepbinaries.datasets import load
 from deepbinaries.errors import DataError, UsageError
@@ -115,6 +118,43 @@ def test_a_row_without_a_picture_is_a_failure(tmp_path, model):
     encode_collection(file, tmp_path / "shards", model, progress=False)
     (shard,) = read_shards(tmp_path / "shards")
     assert (list(shard.ids), list(shard.failures)) == (["a"], ["b"])
+
+
+def test_threads_that_need_the_same_row_group_read_it_once(tmp_path, monkeypatch):
+    items = list_items(write_parquet(tmp_path / "p.parquet", image=[RED, BLUE]), "parquet").items
+    opened, times = parquet._opened, []
+
+    @contextmanager
+    def slowly(file):
+        times.append(file)
+        time.sleep(0.05)
+        with opened(file) as content:
+            yield content
+
+    monkeypatch.setattr(parquet, "_opened", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(lambda item: item.picture.read(), items)) == [RED, BLUE]
+    assert len(times) == 1
+
+
+def test_shards_of_another_column_are_refused(tmp_path, model):
+    file = write_parquet(tmp_path / "p.parquet", id=["k"], front=[RED], back=[BLUE])
+    encode_collection(file, tmp_path / "shards", model, picture_column="front", progress=False)
+    with pytest.raises(DataError, match="were front"):
+        encode_collection(file, tmp_path / "shards", model, picture_column="back", progress=False)
+
+
+def test_other_tar_files_with_the_same_keys_are_refused_and_more_of_the_same_are_taken_up(tmp_path, model):
+    for name, key in (("a-0", "x"), ("a-1", "y"), ("b-0", "x")):
+        write_tar(tmp_path / f"{name}.tar", {f"{key}.png": RED})
+
+    def encode(name):
+        return encode_collection(tmp_path / name, tmp_path / "shards", model, progress=False)
+
+    encode("a-{0..0}.tar")
+    with pytest.raises(DataError, match=r"are of .*a-\{0\.\.0\}\.tar"):
+        encode("b-{0..0}.tar")
+    assert encode("a-{0..1}.tar").encoded == 1
 
 
 def test_the_same_pictures_get_the_same_codes_wherever_they_lie(tmp_path, model):

@@ -8,7 +8,8 @@ import pytest
 from collections_of_pictures import content, one_by_one
 from dying_model import DyingModel
 
-from deepbinaries.bulk import Workers, encode_collection, read_shards
+from deepbinaries.bulk import Workers, encode_collection, on_ray, read_shards
+from deepbinaries.bulk.worker import Unit
 from deepbinaries.cluster import join, leave
 from deepbinaries.errors import Error
 from deepbinaries.search import LazyModel
@@ -52,6 +53,28 @@ def test_what_a_worker_refuses_is_one_line_here(pictures, tmp_path, model_folder
     model = LazyModel(model_folder, backbone_weights="nowhere.onnx")
     with pytest.raises(Error, match=r"^\S*nowhere\.onnx does not exist; [^\n]+$"):
         encode_collection(pictures, tmp_path / "shards", model, workers=Workers(1), progress=False)
+
+
+def test_what_a_worker_never_expected_is_one_line_too(tmp_path, model_folder, monkeypatch):
+    def full(_model):
+        raise RuntimeError("the GPU is full\nand so on")
+
+    monkeypatch.setattr(on_ray, "limit_threads", lambda _cores: None)
+    monkeypatch.setattr(LazyModel, "get", full)
+    answer = on_ray.Actor(LazyModel(model_folder), tmp_path, 1, 0.5)({"item": Unit(0, [])})
+    assert answer["problem"] == "a worker failed (RuntimeError: the GPU is full)"
+
+
+@pytest.mark.parametrize(("gpus", "seen"), [(0, ""), (0.5, "3")])
+def test_a_worker_sees_a_gpu_if_it_was_given_one(tmp_path, model, monkeypatch, gpus, seen):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    on_ray.Actor(model, tmp_path, 1, gpus)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == seen
+
+
+def test_cores_of_two_machines_make_no_worker():
+    with pytest.raises(Error, match="finds its place on any of the 2 machines"):
+        on_ray._refuse_too_many(Workers(1, cores=2), [{"CPU": 1.0}, {"CPU": 1.0}])
 
 
 def test_a_worker_that_finds_no_place_is_told_of_and_not_waited_for(pictures, tmp_path, model):

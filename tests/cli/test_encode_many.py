@@ -40,6 +40,13 @@ def test_ids_belong_to_a_file_and_not_to_a_folder(encoded, tmp_path, capsys):
     assert "which ids are meant" in capsys.readouterr().err
 
 
+def test_the_model_of_the_environment_goes_before_that_of_the_package(tmp_path, monkeypatch):
+    write_colour_model(tmp_path / "model")
+    monkeypatch.setenv("DEEPBINARIES_MODEL", str(tmp_path / "model"))
+    monkeypatch.setattr("deepbinaries.pretrained.default", lambda: str(tmp_path / "nowhere"))
+    assert run("encode-many", draw_colours(tmp_path / "pictures"), "--out", tmp_path / "codes") == 0
+
+
 def test_without_a_model_it_is_told_how_to_give_one(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("DEEPBINARIES_MODEL", raising=False)
     monkeypatch.setattr("deepbinaries.pretrained.default", lambda: None)

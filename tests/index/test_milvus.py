@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+from bisect import bisect_left
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,24 @@ def test_more_ties_than_milvus_gives_in_one_call_are_counted_and_ordered(uri):
     assert everything.ids == [ids]
 
 
+class Ties(MilvusIndex):
+    """Stands for an index of many items that all lie at distance 0; Milvus gives the first of them by key."""
+
+    def __init__(self, n):
+        self.keys = [f"{number:04x}" for number in range(n)]
+
+    def _given(self, _codes, limit, where="", _radius=None):
+        bounds = dict(re.findall(r'(<|>=) "(\w+)"', where))
+        begin, end = (bisect_left(self.keys, bounds.get(*bound)) for bound in ((">=", ""), ("<", "g")))
+        return [[(0, key) for key in self.keys[begin:end][:limit]]]
+
+
+def test_however_many_ties_there_are_they_are_fetched_part_by_part(monkeypatch):
+    monkeypatch.setattr(engine, "MOST", 4)
+    many = Ties(4000)
+    assert sorted(many._within(CODES[:1], 0)) == [(0, key) for key in many.keys]
+
+
 def test_a_collection_that_is_not_there_is_refused_and_not_made(milvus, client):
     with pytest.raises(DataError, match="there is no collection 'nothing' of Milvus at 127.0.0.1"):
         open_index(milvus.uri("nothing"))
@@ -252,6 +271,8 @@ ADDRESSES = {
     "a / after a number": "milvus://me:12/s3cr3t@127.0.0.1:1/photos",
     "a # in the password": "milvus://me:12#s3cr3t@127.0.0.1:1/photos",
     "a % in the password": "milvus://me:%s3cr3t@127.0.0.1:1/photos",
+    "no //": "milvus:me:s3cr3t@127.0.0.1:1",
+    "one /": "milvus:/me:s3cr3t@127.0.0.1:1/photos",
     "an unknown parameter": "milvus://me:s3cr3t@127.0.0.1:1/photos?table=s3cr3t",
 }
 

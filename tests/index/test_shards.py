@@ -8,7 +8,17 @@ from local_shards import LocalIndex
 
 from deepbinaries.codes import Codes
 from deepbinaries.errors import CorruptIndexError, DataError, Error, IndexBusyError, UsageError
-from deepbinaries.index import EmbeddedIndex, check_index, manifest, open_index, ray, shard
+from deepbinaries.index import (
+    Copied,
+    EmbeddedIndex,
+    check_index,
+    copy_items,
+    manifest,
+    open_index,
+    ray,
+    shard,
+    transferring,
+)
 from deepbinaries.index.base import Found
 from deepbinaries.index.ids import Ids
 from deepbinaries.index.merging import all_within, nearest_of_all, nearest_with_ties
@@ -101,6 +111,16 @@ def test_a_long_list_of_ids_comes_in_parts(index, monkeypatch):
     assert list(index.ids()) == sorted(IDS[:50] + IDS[90:])
 
 
+def test_items_are_copied_in_portions_among_those_that_are_there(index, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray, "_AT_ONCE", 3)
+    monkeypatch.setattr(transferring, "PORTION", 10)
+    with EmbeddedIndex(tmp_path / "source", bits=BITS, writable=True) as source:
+        source.add(IDS, CODES)
+        source.add([f"{id_}-new" for id_ in IDS], CODES)
+        assert copy_items(source, index) == Copied(copied=200, unchanged=200)
+        assert list(index.ids()) == list(source.ids())
+
+
 def test_what_is_written_is_there_for_whoever_opens_it_next(index, folder):
     index.close()
     with LocalIndex(folder) as again:
@@ -167,6 +187,13 @@ def test_a_change_that_cannot_be_committed_is_not_there_and_its_files_go(index, 
     index.close()
     LocalIndex(folder, writable=True).close()
     assert {path.name for path in folder.rglob("*.codes")} == before
+
+
+def test_a_manifest_that_would_be_too_long_to_be_read_is_not_written(index, folder, monkeypatch):
+    monkeypatch.setattr(manifest, "_LIMIT", (folder / manifest.FILE).stat().st_size + 50)
+    with pytest.raises(Error, match="call compact"):
+        index.remove(IDS[:100])
+    assert index.codes_of(IDS) == CODES
 
 
 def test_segments_that_were_replaced_are_removed(index, folder):
@@ -296,6 +323,12 @@ def test_an_index_that_is_not_there_is_refused_before_a_cluster_is_started(tmp_p
         open_index(f"ray:{tmp_path}/nowhere")
     with pytest.raises(DataError, match="there is no index of shards in"):
         open_index(f"ray:{tmp_path}/nowhere", writable=True)
+
+
+@pytest.mark.usefixtures("index")
+def test_an_index_in_shards_is_not_taken_for_one_in_a_folder(folder):
+    with pytest.raises(UsageError, match=f"open it as ray:{folder}"):
+        open_index(folder, bits=BITS, writable=True)
 
 
 def test_an_index_in_a_folder_is_not_made_into_shards(embedded):

@@ -6,7 +6,6 @@ its unit: nothing is lost, and nothing is there twice.
 
 import math
 import os
-import secrets
 import time
 from collections import Counter
 from collections.abc import Generator, Sequence
@@ -69,7 +68,7 @@ def encode_collection(
         raise UsageError(f"{shard_items:,} pictures make no shard", next_step=f"give 1 to {MOST_ITEMS:,}")
     source, folder = Path(source), Path(shards).absolute()
     kind = kind or kind_of(source)
-    with writing(folder, Manifest.of(source, kind, model)):
+    with writing(folder, Manifest.of(source, kind, model, id_column=id_column, picture_column=picture_column)):
         listing = list_items(source, kind, apart=[folder], id_column=id_column, picture_column=picture_column)
         report.items, report.left_out = len(listing.items), listing.left_out
         left, failures = _missing(listing.items, folder, retry_failed)
@@ -107,10 +106,8 @@ def _size(n_items: int, workers: int, most: int) -> int:
 
 
 def _units(items: Sequence[Item], first: int, size: int) -> list[Unit]:
-    # A worker that is thought dead may go on for a while: by its name, what it writes is never taken for ours.
-    run = secrets.token_hex(4)
     starts = range(0, len(items), size)
-    return [Unit(f"{number:06d}-{run}", items[start : start + size]) for number, start in enumerate(starts, first)]
+    return [Unit(number, items[start : start + size]) for number, start in enumerate(starts, first)]
 
 
 def _encoded(
@@ -126,4 +123,4 @@ def _encoded(
         return
     with closing(Worker(model, folder, decoders=min(MOST_DECODERS, os.cpu_count() or 1))) as worker:
         for unit in units:
-            yield unit.name, worker.encode(unit)
+            yield worker.encode(unit)

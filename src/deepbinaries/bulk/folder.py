@@ -3,12 +3,13 @@
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from deepbinaries.bulk.shards import names, sweep
+from deepbinaries.datasets.webdataset.shards import find_shards
 from deepbinaries.errors import DataError, Error, IndexBusyError, UsageError
 from deepbinaries.files import read_json, write_json, written_whole
 from deepbinaries.index.durable import make_durably
@@ -29,11 +30,13 @@ class Manifest:
     bits: int
     model: str  # a digest of everything that decides about its codes
     made_by: Mapping[str, Any]  # the model's folder and method
+    id_column: str | None = None  # of parquet files, as they were asked for
+    picture_column: str | None = None
 
     @classmethod
-    def of(cls, source: Path, kind: str, model: LazyModel) -> "Manifest":
+    def of(cls, source: Path, kind: str, model: LazyModel, **columns: str | None) -> "Manifest":
         """The manifest of a collection as this model encodes it."""
-        return cls(str(source.absolute()), kind, model.bits, model.fingerprint, model.facts)
+        return cls(str(source.absolute()), kind, model.bits, model.fingerprint, model.facts, **columns)
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest | None":
@@ -105,9 +108,25 @@ def _refuse_others(folder: Path, before: Manifest, now: Manifest) -> None:
             f"the shards in {folder} were made by another model ({before.made_by.get('folder')})",
             next_step="give that one, or another folder for these codes",
         )
+    if (before.id_column, before.picture_column) != (now.id_column, now.picture_column):
+        named = ", ".join(filter(None, (before.id_column, before.picture_column))) or "not named"
+        raise DataError(
+            f"the columns of the shards in {folder} were {named}",
+            next_step="ask for the same, or give another folder for these codes",
+        )
     # A collection may have moved; as long as the old one is there, the same ids may mean other pictures.
-    if (before.source, before.kind) != (now.source, now.kind) and Path(before.source).exists():
+    if _places(before) - (_places(now) if before.kind == now.kind else set()):
         raise DataError(
             f"the shards in {folder} are of {before.source} ({before.kind})",
             next_step="give another folder for these codes",
         )
+
+
+def _places(manifest: Manifest) -> set[Path]:
+    """Where a collection is, as long as it is there: tar files count one by one, since more of them may be given."""
+    source = Path(manifest.source)
+    if manifest.kind != "webdataset":
+        return {source} if source.exists() else set()
+    with suppress(DataError):
+        return set(find_shards(source))
+    return set()

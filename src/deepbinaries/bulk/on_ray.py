@@ -6,7 +6,8 @@ codes never pass through Ray. An actor that dies is replaced, and its unit is gi
 
 import json
 import logging
-from collections.abc import Generator, Sequence
+import os
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,11 @@ RESTARTS = 20  # of a worker
 class Actor:
     """A worker in a process of Ray. Errors are answers: what it raised would come back wrapped several times over."""
 
-    def __init__(self, model: LazyModel, folder: Path, cores: int):
+    def __init__(self, model: LazyModel, folder: Path, cores: int, gpus: float):
         self._worker: Worker | None = None
         self._model, self._folder, self._cores = model, folder, cores
+        if not gpus:  # Ray hides none from a worker that was given none, and all would crowd on the first
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
     def __call__(self, row: dict[str, Any]) -> dict[str, str]:
         unit: Unit = row["item"]
@@ -34,9 +37,20 @@ class Actor:
             if self._worker is None:
                 limit_threads(self._cores)  # as Ray does by itself for torch
                 self._worker = Worker(self._model, self._folder, decoders=self._cores)
-            return {"name": unit.name, "marker": json.dumps(self._worker.encode(unit)), "problem": "", "next_step": ""}
+            name, marker = self._worker.encode(unit)
+            return {"name": name, "marker": json.dumps(marker), "problem": "", "next_step": ""}
         except Error as error:
-            return {"name": unit.name, "marker": "", "problem": error.problem, "next_step": error.next_step}
+            return _problem(error.problem, error.next_step)
+        except Exception as error:  # a network's own, such as that of a GPU which is full
+            what = (str(error).strip().splitlines() or [""])[0]
+            return _problem(
+                f"a worker failed ({type(error).__name__}: {what:.200})",
+                "run it again to go on; without --workers it says where",
+            )
+
+
+def _problem(problem: str, next_step: str) -> dict[str, str]:
+    return {"name": "", "marker": "", "problem": problem, "next_step": next_step}
 
 
 def encoded(
@@ -59,10 +73,10 @@ def _rows(
 ) -> Generator[dict[str, str], None, None]:
     with quiet():  # all the while: Ray Data works in threads of this process
         ray = _with_data()
-        _refuse_too_many(workers, ray.cluster_resources())
+        _refuse_too_many(workers, [node["Resources"] for node in ray.nodes() if node["Alive"]])
         dataset = ray.data.from_items(list(units), override_num_blocks=len(units)).map(
             Actor,
-            fn_constructor_args=(model, folder, workers.cores),
+            fn_constructor_args=(model, folder, workers.cores, workers.gpus),
             compute=ray.data.ActorPoolStrategy(size=workers.n, max_tasks_in_flight_per_actor=1),
             num_cpus=workers.cores,
             num_gpus=workers.gpus or None,
@@ -90,11 +104,11 @@ def _with_data() -> Any:
     return ray
 
 
-def _refuse_too_many(workers: Workers, there: dict[str, float]) -> None:
-    """Raise where not even one worker finds its place: Ray would wait for a machine to come."""
-    if there.get("CPU", 0) < workers.cores or there.get("GPU", 0) < workers.gpus:
+def _refuse_too_many(workers: Workers, machines: Sequence[Mapping[str, float]]) -> None:
+    """Raise where no machine has room for even one worker: Ray would wait for one to come."""
+    if not any(one.get("CPU", 0) >= workers.cores and one.get("GPU", 0) >= workers.gpus for one in machines):
         raise Error(
-            f"no worker with {workers.cores} cores and {workers.gpus:g} GPUs finds its place: the cluster has "
-            f"{there.get('CPU', 0):g} and {there.get('GPU', 0):g}",
+            f"no worker with {workers.cores} cores and {workers.gpus:g} GPUs finds its place on any of the "
+            f"{len(machines)} machines of the cluster",
             next_step="ask for less, or add a machine to it",
         )

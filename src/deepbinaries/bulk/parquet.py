@@ -1,5 +1,6 @@
 """Pictures in the rows of parquet files, as many published collections have them."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ CONTENT = "bytes"  # the field of a struct that holds a picture's file, beside i
 MOST_BYTES = 2 * 2**30  # of the pictures in a row group, which are read together
 
 
+_reading = threading.Lock()  # else all threads that decode would read the same row group at once
+
+
 @dataclass(frozen=True)
 class ParquetPicture:
     """A picture in a row of a parquet file."""
@@ -24,7 +28,9 @@ class ParquetPicture:
     row: int  # within the group
 
     def read(self) -> bytes:
-        content = _pictures(self.file, self.column, self.group)[self.row].as_py()
+        with _reading:
+            pictures = _pictures(self.file, self.column, self.group)
+        content = pictures[self.row].as_py()
         if isinstance(content, dict):
             content = content.get(CONTENT)
         if not isinstance(content, bytes):

@@ -1,5 +1,6 @@
 """What one worker does, in this process or in one of a cluster: pictures in, the files of a shard out."""
 
+import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ Decoded = Pixels | str  # or the reason why it cannot be read
 class Unit:
     """The pictures of one shard to come."""
 
-    name: str
+    number: int
     items: Sequence[Item]
 
 
@@ -40,8 +41,10 @@ class Worker:
         self._model, self._folder = model.get(), folder
         self._n, self._decoders = decoders, Decoders(decoders)
 
-    def encode(self, unit: Unit) -> dict[str, Any]:
-        """Write the shard of some pictures; what its marker has to say."""
+    def encode(self, unit: Unit) -> tuple[str, dict[str, Any]]:
+        """Write the shard of some pictures; its name, and what its marker has to say."""
+        # Drawn for each attempt: a worker that is thought dead may go on for a while, and write beside the next one.
+        name = f"{unit.number:06d}-{secrets.token_hex(4)}"
         ids: list[str] = []
         failures: dict[str, str] = {}
         parts = [np.empty((0, self._model.bits), dtype=np.float32)]
@@ -54,7 +57,7 @@ class Worker:
                 else:
                     failures[id_] = "its features are not finite"
             parts.append(values[finite])
-        return write_shard(self._folder, Shard(unit.name, ids, Codes.from_values(np.concatenate(parts)), failures))
+        return name, write_shard(self._folder, Shard(name, ids, Codes.from_values(np.concatenate(parts)), failures))
 
     def close(self) -> None:
         """End the processes that decode."""

@@ -1,11 +1,12 @@
 """`deepbinaries encode-many`: codes of a large collection, by many workers, as shards."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from deepbinaries.cli.collection_options import Bits, ModelAt, given_model
+from deepbinaries.cli.collection_options import VARIABLE, Bits, ModelAt, given_model
 from deepbinaries.cli.output import AsJson, complain, say, write_json, write_text
 from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
 from deepbinaries.errors import UsageError
@@ -45,7 +46,7 @@ def encode_many(
     from deepbinaries.bulk import Report, Workers, encode_collection
     from deepbinaries.pretrained import default
 
-    by = given_model(model or default(), device, backbone_weights, proposer_path, bits)
+    by = given_model(model or os.environ.get(VARIABLE) or default(), device, backbone_weights, proposer_path, bits)
     if by is None:
         raise UsageError("no model was given to encode by", next_step="give --model FOLDER, as `train` writes it")
     report = Report()

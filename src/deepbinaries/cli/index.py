@@ -94,7 +94,10 @@ def import_codes(
         Path, typer.Argument(help="Codes, an .npy file as `encode` writes it, or the folder of `encode-many`.")
     ],
     index_: Annotated[
-        str, typer.Option("--index", help="The index, made where there is none: a folder, or postgresql://...")
+        str,
+        typer.Option(
+            "--index", help="The index, made where there is none: a folder, postgresql://..., milvus:... or ray:..."
+        ),
     ],
     ids: Annotated[Path | None, typer.Option(help="Their ids, one a line; a folder has its own.")] = None,
     as_json: AsJson = False,

@@ -11,10 +11,13 @@
 from pathlib import Path
 from typing import Any
 
+from deepbinaries.errors import UsageError
 from deepbinaries.index.base import Answer, Certificate, Hit, Index
 from deepbinaries.index.check import check_index
 from deepbinaries.index.copying import restore
+from deepbinaries.index.durable import own_errors
 from deepbinaries.index.embedded import EmbeddedIndex
+from deepbinaries.index.manifest import FILE as SHARDS
 from deepbinaries.index.rebuilding import Rebuilt, rebuild
 from deepbinaries.index.transferring import Comparison, Copied, compare_answers, copy_items
 from deepbinaries.index.verifying import Findings, verify
@@ -32,6 +35,9 @@ def open_index(where: str | Path, *, bits: int | None = None, writable: bool = F
     known = (kind for beginning, kind in _ADDRESSES.items() if str(where).startswith(beginning))
     unknown = str(where).partition("://")[0] if "://" in str(where) else "embedded"
     name = next(known, unknown)
+    with own_errors(Path(where)):
+        if name == "embedded" and (Path(where) / SHARDS).exists():
+            raise UsageError(f"{where} is an index in shards", next_step=f"open it as ray:{where}")
     kind = INDEXES.load(name)
     check_settings(kind, settings, of=f"the index {name!r}", apart=["where", "bits", "writable"])
     index: Index = kind(where, bits=bits, writable=writable, **settings)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbinaries.codes import MAX_BITS
-from deepbinaries.errors import CorruptIndexError, DataError
+from deepbinaries.errors import CorruptIndexError, DataError, Error
 from deepbinaries.files import read_bytes
 from deepbinaries.index.catalogue import State
 from deepbinaries.index.durable import UNFINISHED, sync_folder, write_durably
@@ -92,7 +92,10 @@ def create(root: Path, bits: int, n_shards: int) -> None:
 
 def commit(root: Path, manifest: Manifest) -> None:
     """Put a manifest in the place of the one before. When this returns, it survives a power cut."""
-    write_durably(root / FILE, [f"{manifest.digest}\n{manifest.text}\n".encode("ascii")])
+    content = f"{manifest.digest}\n{manifest.text}\n".encode("ascii")
+    if len(content) > _LIMIT:  # nobody could read it
+        raise Error(f"too many items are removed from {root} to be listed", next_step="call compact, then go on")
+    write_durably(root / FILE, [content])
     sync_folder(root)
 
 

@@ -17,7 +17,15 @@ from deepbinaries.codes import MAX_BITS, Codes, Within, top_k_with_ties, within
 from deepbinaries.errors import CorruptIndexError, DataError, UsageError
 from deepbinaries.index.base import Answer, Found, answer
 from deepbinaries.index.ids import Ids
-from deepbinaries.index.milvus_collection import as_keys, expression, from_key, from_stored, no_index, open_collection
+from deepbinaries.index.milvus_collection import (
+    as_keys,
+    between,
+    expression,
+    from_key,
+    from_stored,
+    no_index,
+    open_collection,
+)
 from deepbinaries.index.milvus_server import DEADLINE, Server, read_address
 from deepbinaries.index.verifying import Findings
 
@@ -235,27 +243,28 @@ class MilvusIndex:
                 return sorted(near)
             radius += 1
 
-    def _within(self, query: Codes, radius: int, between: str = "") -> Near:
+    def _within(self, query: Codes, radius: int) -> Near:
         """Every item within a radius. Where they are too many for one call, each half of the keys is asked for."""
-        (near,) = self._given(query, MOST, between, radius)
-        if len(near) < MOST:
-            return near
-        middle = sorted(key for _, key in near)[MOST // 2]
-        also = f"{between} and " if between else ""
-        return [
-            one
-            for half in (f'{also}id < "{middle}"', f'{also}id >= "{middle}"')
-            for one in self._within(query, radius, half)
-        ]
+        near: Near = []
+        parts = [("", "")]  # from a key on, and up to another; "" is no bound
+        while parts:
+            first, end = parts.pop()
+            (some,) = self._given(query, MOST, between(first, end), radius)
+            if len(some) < MOST:
+                near += some
+            else:
+                middle = sorted(key for _, key in some)[MOST // 2]
+                parts += [(first, middle), (middle, end)]
+        return near
 
-    def _given(self, codes: Codes, limit: int, between: str = "", radius: int | None = None) -> list[Near]:
+    def _given(self, codes: Codes, limit: int, where: str = "", radius: int | None = None) -> list[Near]:
         """What Milvus gives for each code: the nearest items, equal distances in any order."""
         # Milvus gives what is nearer than its radius.
         params = {"metric_type": "HAMMING", "params": {} if radius is None else {"radius": radius + 1}}
         together = max(1, min(_ASKED_TOGETHER, _GIVEN_TOGETHER // limit))
         near: list[Near] = []
         for part in _parts([code.tobytes() for code in codes.packed], together):
-            answers = self._ask("search", data=part, filter=between, limit=limit, search_params=params)
+            answers = self._ask("search", data=part, filter=where, limit=limit, search_params=params)
             near += [[(int(hit["distance"]), hit["id"]) for hit in hits] for hits in answers]
         return near
 

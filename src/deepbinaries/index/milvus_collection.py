@@ -92,6 +92,15 @@ def expression(keys: Iterable[str]) -> str:
     return "id in [" + ",".join(f'"{key}"' for key in keys) + "]"
 
 
+def between(first: str, end: str) -> str:
+    """The expression that holds for the keys from one on, and up to another; "" is no bound.
+
+    >>> between("61", "c3a9"), between("", "c3a9"), between("", "")
+    ('id >= "61" and id < "c3a9"', 'id < "c3a9"', '')
+    """
+    return " and ".join(f'id {sign} "{key}"' for sign, key in ((">=", first), ("<", end)) if key)
+
+
 def from_stored(rows: Sequence[bytes], bits: int) -> Codes:
     """The codes of stored bytes."""
     return Codes(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), -(-bits // 8)), bits)

@@ -59,6 +59,8 @@ def read_address(where: str, name: str | None) -> Address:
     """
     if where.startswith("milvus://"):
         return _server_address(where, name)
+    if "@" in where:  # a server's address that lacks something, perhaps with a password in it
+        raise _unreadable()
     file = Path(where.removeprefix("milvus:"))
     if not _FILE_NAME.fullmatch(file.name):
         raise UsageError(

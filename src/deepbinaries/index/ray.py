@@ -90,8 +90,8 @@ class RayIndex:
             with own_errors(self.folder):
                 if writable:
                     self._open_to_write(bits)
-                self._look, self._manifest = _look(self.folder), read_manifest(self.folder)
-            self._n_shards = len(self._manifest.shards)
+                self._seen = _look(self.folder), read_manifest(self.folder)  # in this order
+            self._n_shards = len(self._seen[1].shards)
             self._check_found(bits)
             self._actors = self._start()
         except BaseException:
@@ -157,9 +157,9 @@ class RayIndex:
         return Codes(packed[[places[id_] for id_ in ids]], self.bits)
 
     def ids(self) -> Iterator[str]:
-        """Every id, in the order of their bytes, all from the version that is there now."""
-        manifest = self._current()
-        return merge(*(self._ids_of(manifest, place) for place in range(self._n_shards)))
+        """Every id, in the order of their bytes; those that are added or removed meanwhile may be among them or not."""
+        self._may_read()
+        return merge(*map(self._ids_of, range(self._n_shards)))
 
     def verify(self) -> Findings:
         """Read every byte of all shards and say what is not as it was written."""
@@ -179,7 +179,7 @@ class RayIndex:
     @property
     def bits(self) -> int:
         """The length of a code."""
-        return self._manifest.bits
+        return self._seen[1].bits
 
     @property
     def version(self) -> int:
@@ -255,15 +255,14 @@ class RayIndex:
     def _current(self) -> Manifest:
         """The newest version."""
         self._may_read()
+        look, manifest = self._seen
         with own_errors(self.folder):
-            look = _look(self.folder)
-            if look != self._look:
+            if (now := _look(self.folder)) != look:
                 manifest = read_manifest(self.folder)
                 if (len(manifest.shards), manifest.bits) != (self._n_shards, self.bits):
                     raise UsageError(f"the index {self.folder} was made anew", next_step="open it again")
-                self._manifest = manifest
-                self._look = look  # last: until then, other threads look for themselves
-        return self._manifest
+                self._seen = now, manifest  # both at once: other threads may be here as well
+        return manifest
 
     def _ask(
         self, question: str, arguments: Mapping[int, tuple[Any, ...]], *, unhurried: bool = False
@@ -302,13 +301,11 @@ class RayIndex:
         _, answers = self._ask("codes_of", {place: ([ids[row] for row in some],) for place, some in rows.items()})
         return ((rows[place], there, codes) for place, (there, codes) in answers.items())
 
-    def _ids_of(self, manifest: Manifest, place: int) -> Iterator[str]:
+    def _ids_of(self, place: int) -> Iterator[str]:
         last = ""
         while True:
-            question = ("ids_after", manifest.digest, last, _AT_ONCE)
-            some = self._running.ask({place: question})[place]
-            if isinstance(some, OtherVersion):
-                raise Error(f"{self.folder} was changed while its ids were listed", next_step="try again")
+            # From the newest version: whoever lists may change the index himself before he asks for more.
+            some: list[str] = self._ask("ids_after", {place: (last, _AT_ONCE)})[1][place]
             yield from some
             if len(some) < _AT_ONCE:
                 return
