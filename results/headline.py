@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tables import COMPARED, DIRECTIONS, HERE, both, short
+from tables import COMPARED, DIRECTIONS, HERE, both, printed_for, short
 
 from deepbinaries.experiments.cells import Cell, read_cells
-from deepbinaries.experiments.paper.printed import printed
 
 README = HERE.parent / "README.md"
 START, END = "<!-- results: start -->", "<!-- results: end -->"
 BITS, OURS = 64, "tvdb"
-AS_PRINTED = {"iapr22": "iapr_tc12"}  # the paper's name of a task, where it is one of the paper's
 
 
 def lines() -> Iterator[str]:
@@ -51,9 +49,7 @@ def of_method(cells: list[Cell], method: str) -> str:
 
 def paper_of(dataset: str) -> str:
     """What the paper prints for TVDB."""
-    if dataset not in AS_PRINTED:
-        return ""
-    found = [printed("table1", AS_PRINTED[dataset], "TVDB", BITS, direction) for direction in DIRECTIONS]
+    found = [printed_for(dataset, OURS, BITS, direction) for direction in DIRECTIONS]
     return " / ".join(short(value) for value in found if value is not None)
 
 

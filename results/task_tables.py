@@ -1,16 +1,16 @@
 """What a task shows of itself on the page: every method at every length, in both galleries and directions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 
-from headline import AS_PRINTED, compared
+from headline import compared
 from html_tables import Score, Table, dots, folded, paragraph
-from tables import BITS, DIRECTIONS, HERE, QUERY, mean_at_64, short
+from tables import AS_PRINTED, BITS, DIRECTIONS, HERE, QUERY, mean_at_64, printed_for, short
 
 from deepbinaries.experiments.cells import Cell, read_cells
 from deepbinaries.experiments.compare import UNIFIED
-from deepbinaries.experiments.paper.plans import read_plan
-from deepbinaries.experiments.paper.printed import misprints, printed
+from deepbinaries.experiments.paper.printed import misprints
 from deepbinaries.registry import METHODS
 
 GALLERIES = ("clean", "database")
@@ -31,7 +31,10 @@ def task(dataset: str, rule: str) -> str:
         f"{asking:,} queries. {searched:,} items are searched, or {with_training:,} with the training items among "
         f"them. Chance is {short(clean[0]['chance'])}."
     )
-    paper, notes = as_printed(dataset), misprints("table1", AS_PRINTED[dataset]) if dataset in AS_PRINTED else []
+    paper, notes = (
+        partial(printed_for, dataset),
+        misprints("table1", AS_PRINTED[dataset]) if dataset in AS_PRINTED else [],
+    )
     with_paper = [*tables_of(database, order, paper, "paper"), *map(paragraph, notes)]
     best = next(cell for cell in clean if (cell["method"], cell["bits"]) == (order[0], 64))
     return "\n".join(
@@ -100,16 +103,6 @@ def has_real_values(method: str) -> bool:
 def told(method: str) -> str:
     """A method's name, and whether it has real values in place of bits."""
     return f"{method}, real values" if has_real_values(method) else method
-
-
-def as_printed(dataset: str) -> Beside:
-    """What the paper prints for the methods of a task, where it has the task."""
-    if dataset not in AS_PRINTED:
-        return lambda *_: None
-    rows = {row.method: row.paper for row in read_plan("table1", dataset).rows}
-    return lambda method, bits, direction: (
-        printed("table1", AS_PRINTED[dataset], rows[method], bits, direction) if method in rows else None
-    )
 
 
 def _unified(dataset: str, rule: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import json
 import shlex
 import shutil
+from dataclasses import replace
 
 import pytest
 from small_training import VISION, run
@@ -147,10 +148,12 @@ def test_watching_a_training_changes_nothing_in_it(reproduce, out, monkeypatch):
     assert [epoch["loss"] for epoch in course["epochs"]] == [entry["loss"] for entry in unwatched]
 
 
-def test_times_are_measured_for_each_size_that_the_data_have(reproduce, out):
+def test_times_are_measured_for_each_size_that_the_data_have(reproduce, out, capsys):
+    assert reproduce("time", "--no-learn", items=240) == 2
+    assert "12 times are not there" in capsys.readouterr().err
     assert reproduce("time", items=240) == 0
     lines = [json.loads(line) for line in (out / "times.jsonl").read_text().splitlines()]
-    assert {line["items"] for line in lines} == {50, 100}
+    assert {line["items"] for line in lines} == {50, 100, 108}  # the last are all that are learnt from
     assert all(line["seconds"].keys() == {"batch", "first", "again", "start"} for line in lines)
     assert all(seconds > 0 for line in lines for seconds in line["seconds"].values())
     assert (out / "time.svg").exists()
@@ -179,6 +182,7 @@ def test_figure_4_names_what_the_pictures_share_with_the_sentence(reproduce, out
         ("table1", ("--bits", "0"), "--bits 0 is too small"),
         ("figure3", ("--bits", "8,16"), "figure3 is drawn at one length"),
         ("time", (), "too few to see growth"),
+        ("k", ("--vision", "colour=1"), "no setting of vision is called 'colour'"),
         ("table9", (), "table9"),
     ],
 )
@@ -202,3 +206,49 @@ def test_whole_and_reduced_results_are_told_apart(reproduce, out):
     experiments = {cell["experiment"] for cell in read_cells(out / "cells.jsonl")}
     assert experiments == {"paper", "paper, reduced"}
     assert "Reduced setting" not in (out / "table1.md").read_text()
+
+
+MANY = ("--only", "CVFL", "--only", "TVDB, best form", "--bits", "8,16")
+
+
+def test_several_processes_make_what_one_makes(reproduce, out, tmp_path, capsys):
+    assert reproduce("table1", *MANY) == 0
+    other = tmp_path / "shared"
+    shutil.copytree(out / "text-features", other / "text-features")  # they take long to learn
+    capsys.readouterr()
+    assert reproduce("table1", *MANY, "--jobs", "2", out=other) == 0
+    assert ": 3 of 3 done" in capsys.readouterr().err  # CVFL has one training for all lengths
+    one, several = (json.loads((folder / "table1.json").read_text())["numbers"] for folder in (out, other))
+    for number in (*one, *several):
+        del number["cells"][0]["seconds"]
+    assert one == several
+    assert (other / "table1.md").read_text() == (out / "table1.md").read_text()
+    assert not (other / "jobs").exists()
+
+
+def test_what_is_there_is_drawn_without_learning(reproduce, tmp_path, learnt, capsys):
+    out = tmp_path / "some"
+    assert reproduce("table1", "--no-learn", *TWO, out=out) == 1
+    assert "table1: 2 trainings are missing; run the command again to make them" in capsys.readouterr().err
+    assert not (out / "table1.md").exists()
+    assert reproduce("table1", "--only", "CVH", "--bits", "8", out=out) == 0
+    learnt.clear()
+    assert reproduce("table1", "--no-learn", *TWO, out=out) == 1
+    assert learnt == []
+    page = (out / "table1.md").read_text()
+    assert "Not all is here. Missing: SCM, 8 bits, seed 0." in page
+    assert "| SCM |  |" in page
+
+
+def test_as_many_regions_as_are_seen_anyway_are_learnt_once(reproduce, learnt, monkeypatch):
+    read_plan = plans.read_plan
+
+    def with_four_regions(*arguments, **named):  # as the tests see pictures
+        plan = read_plan(*arguments, **named)
+        return replace(plan, rows=tuple(replace(row, keep=4) for row in plan.rows))
+
+    assert reproduce("table2", "--only", "TVDB-I2", "--bits", "8") == 0
+    learnt.clear()
+    monkeypatch.setattr(plans, "read_plan", with_four_regions)
+    assert reproduce("k", "--only", "mean, keep=5", "--bits", "8") == 0
+    assert learnt == []

@@ -1,8 +1,5 @@
 """`deepbinaries reproduce`: the paper's tables and figures, ours beside what it prints."""
 
-import functools
-import shlex
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -10,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from deepbinaries.cli.compare import TextView, galleries_of, inputs_of
 from deepbinaries.cli.contestants import numbers
-from deepbinaries.cli.dataset import Root, Seed, SplitName, load_dataset
+from deepbinaries.cli.dataset import Root, Seed, SplitName
 from deepbinaries.cli.output import AsJson, complain, write_json, write_text
-from deepbinaries.cli.recipe import Read
+from deepbinaries.cli.paper_task import Asked
 from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, IgnoreLabel, ProposerPath
 from deepbinaries.errors import UsageError
 
@@ -55,73 +51,49 @@ def reproduce(
     device: Device = "auto",
     backbone_weights: BackboneWeights = None,
     proposer_path: ProposerPath = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that share the trainings.")] = 1,
+    no_learn: Annotated[bool, typer.Option("--no-learn", help="Draw what is there, and learn nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a table or figure of the paper on a dataset, and put what the paper prints beside it.
 
     Run it again after an interruption: it goes on. Tables and figures of one dataset share a folder, and trainings.
+    Leaves with 1 when something is missing: a training of several --jobs that failed, or any with --no-learn.
     Example: deepbinaries reproduce table2 --dataset scenes --reduced --out paper
     """
-    from deepbinaries.experiments.contest import Task
     from deepbinaries.experiments.paper.made import write
     from deepbinaries.experiments.paper.making import make
-    from deepbinaries.experiments.paper.plans import KEEP, lengths, read_plan, reading_of
 
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is no folder", next_step="give another name")
-    plan = read_plan(what.value, dataset, reduced=reduced)
-    plan = plan.only(only) if only else plan
-    plan = lengths(numbers(bits, "--bits"), plan) if bits is not None else plan
-    plan = replace(plan, seeds=numbers(seeds, "--seeds", least=0)) if seeds is not None else plan
-    reading = reading_of(dataset, reduced=reduced)
-    reader = _over(reading.settings, dataset_set)
-    data, made = load_dataset(dataset, root, split or reading.split, None, seed, reader, False)
-    parts = made.parts(data, ignore_labels=ignore_label or ())
-    if hasattr(data, "features") and plan.varied == KEEP:
-        raise UsageError(f"{data.name} has no pictures, so none of their regions", next_step="give another dataset")
-    view = None if hasattr(data, "features") else TextView.FEATURES
-    looks = _over(reading.vision, vision)
-    options = {"--split": [split or reading.split], "--dataset-set": reader, "--ignore-label": ignore_label or []}
-    options |= {"--seed": [str(seed)] if seed else [], "--read": [reading.read], "--words": [str(reading.words)]}
-
-    @functools.cache
-    def task_of(keep: int | None) -> Task:
-        seen = looks if keep is None else [*looks, f"{KEEP}={keep}"]
-        read = Read(reading.read), reading.words
-        inputs = inputs_of(data, parts, view, seen, *read, features, device, backbone_weights, proposer_path, out)
-        if keep is not None:
-            inputs["inputs"] |= {KEEP: keep}
-        return Task(
-            **inputs,
-            dataset=data,
-            parts=parts,
-            folder=out,
-            seeds=plan.seeds,
-            galleries=galleries_of(None, parts),
-            device=device,
-            experiment="paper, reduced" if reduced else "paper",
-            rule=f"without {', '.join(parts.ignored)}" if parts.ignored else "all",
-            command=_command(dataset, options | {"--vision": seen}),
-            tell=complain,
-            curves=True,
-        )
-
-    another_task = ignore_label or (split and split != reading.split)
-    found = make(plan, task_of, "" if another_task else reading.paper)
-    written = write(plan, found, out)
-    if as_json:
-        write_json(dict(found.content))
-    else:
-        write_text("\n".join(map(str, written)))
-
-
-def _command(dataset: str, options: Mapping[str, Sequence[str]]) -> str:
-    """The comparison that makes the same numbers, as far as it does not depend on the method."""
-    given = [part for name, values in options.items() for value in values if value for part in (name, value)]
-    return shlex.join(["deepbinaries", "compare", dataset, "--out", "comparison", *given])
-
-
-def _over(settings: Mapping[str, object], given: list[str] | None) -> list[str]:
-    """The settings of a plan as a command line has them, without those that were given, and then these."""
-    names = {pair.partition("=")[0].strip() for pair in given or []}
-    return [*(f"{name}={value}" for name, value in settings.items() if name not in names), *(given or [])]
+    asked = Asked(
+        what=what.value,
+        dataset=dataset,
+        out=out,
+        root=root,
+        reduced=reduced,
+        only=only or (),
+        bits=None if bits is None else numbers(bits, "--bits"),
+        seeds=None if seeds is None else numbers(seeds, "--seeds", least=0),
+        split=split,
+        seed=seed,
+        dataset_set=dataset_set or (),
+        ignore_label=ignore_label or (),
+        vision=vision or (),
+        features=features,
+        device=device,
+        backbone_weights=backbone_weights,
+        proposer_path=proposer_path,
+    )
+    plan, task_of = asked.opened(out)
+    found, missing = make(plan, task_of, asked.paper, opened=asked.opened, jobs=jobs, learn=not no_learn)
+    if found is not None:
+        note = [asked.reading.note] if asked.paper and asked.reading.note else []
+        written = write(plan, replace(found, notes=[*found.notes, *note]), out)
+        if as_json:
+            write_json(dict(found.content))
+        else:
+            write_text("\n".join(map(str, written)))
+    if missing:
+        complain(f"{plan.name}: {len(missing)} trainings are missing; run the command again to make them")
+        raise typer.Exit(1)

@@ -58,16 +58,34 @@ def results_of(contestant: Contestant, task: Task) -> list[Result]:
     """The results of one method, for whoever has checked it and is alone in the folder."""
     found: list[Result] = []
     chosen_at: dict[int, Any] = {}
-    free = not getattr(contestant.make(contestant.bits[0], task.seeds[0], device=task.device), "follows_bits", True)
-    for bits in contestant.bits[:1] if free else contestant.bits:
-        at = bits if task.tuned_at is None else task.tuned_at
+    for lengths, seed in trainings(contestant, task):
+        at = lengths[0] if task.tuned_at is None else task.tuned_at
         if contestant.grid and at not in chosen_at:
             chosen_at[at] = choose(contestant, task, at)
-        for seed in _seeds(contestant, task):
-            cells = _cells(contestant, task, bits, seed, chosen_at.get(at), free=free)
-            lengths = contestant.bits if free else (bits,)
-            found += [Result(contestant.method, length, cell) for length in lengths for cell in cells]
+        cells = _cells(contestant, task, lengths[0], seed, chosen_at.get(at))
+        found += [Result(contestant.method, bits, cell) for bits in lengths for cell in cells]
     return found
+
+
+def results_there(contestant: Contestant, task: Task) -> list[Result]:
+    """Those results of a method, whose settings are not to be chosen, that the folder has."""
+    found: list[Result] = []
+    for lengths, seed in trainings(contestant, task):
+        hasher = contestant.make(lengths[0], seed, device=task.device)
+        cells = _kept(hasher, contestant, task, lengths[0], seed)
+        found += [Result(contestant.method, bits, cell) for bits in lengths for cell in cells]
+    return found
+
+
+def trainings(contestant: Contestant, task: Task) -> list[tuple[tuple[int, ...], int]]:
+    """The trainings of a method: for each the lengths that it serves, one or all, and its seed.
+
+    A method that draws nothing has one seed.
+    """
+    hasher = contestant.make(contestant.bits[0], task.seeds[0], device=task.device)
+    lengths = [(bits,) for bits in contestant.bits] if _follows_bits(hasher) else [contestant.bits]
+    seeds = task.seeds if hasattr(hasher.settings, "seed") else task.seeds[:1]
+    return [(served, seed) for served in lengths for seed in seeds]
 
 
 def scores_of(cell: Cell, folder: Path) -> NDArray[np.float32]:
@@ -102,24 +120,17 @@ def check(contestants: Sequence[Contestant], task: Task) -> None:
         read_cells(task.folder / CELLS)
 
 
-def _seeds(contestant: Contestant, task: Task) -> tuple[int, ...]:
-    """The seeds that make a difference: a method that draws nothing has one result."""
-    hasher = contestant.make(contestant.bits[0], task.seeds[0], device=task.device)
-    return task.seeds if hasattr(hasher.settings, "seed") else task.seeds[:1]
+def _follows_bits(hasher: Any) -> bool:
+    """Whether a method has as many values as it is asked for."""
+    return bool(getattr(hasher, "follows_bits", True))
 
 
-def _cells(
-    contestant: Contestant, task: Task, bits: int, seed: int, tuning: dict[str, Any] | None, *, free: bool
-) -> list[Cell]:
+def _cells(contestant: Contestant, task: Task, bits: int, seed: int, tuning: dict[str, Any] | None) -> list[Cell]:
     """The cells of one training, from the folder where all of them are there, else made."""
     chosen: Settings = tuning["chosen"] if tuning else {}
     hasher = contestant.make(bits, seed, device=task.device, chosen=chosen)
     name = f"{contestant.method}, {bits} bits, seed {seed}"
-    about: dict[str, Any] = {"experiment": task.experiment, "method": contestant.method, "rule": task.rule}
-    about |= {"settings": task.kept_settings(hasher), "seed": seed, "proposer": task.proposer}
-    kinds = [SEPARATE, *([UNIFIED] if task.unified and hasattr(hasher, "encode_pair") else [])]
-    places = [(kind, gallery, direction) for kind in kinds for gallery in task.galleries for direction in BOTH]
-    if kept := _kept(task, about if free else about | {"bits": bits}, places):
+    if kept := _kept(hasher, contestant, task, bits, seed):
         task.tell(f"{name}: already there")
         if tuning and any(cell.get("tuning") != tuning for cell in kept):  # more was tried since
             kept = [cell | {"tuning": tuning} for cell in kept]
@@ -127,12 +138,13 @@ def _cells(
         return kept
     task.tell(f"{name}: learning")
     taken = learn(hasher, task.source(False), held_out=False, tell=lambda text: task.tell(f"{name}: {text}"))
+    about = _about(hasher, contestant, task, seed)
     about |= {"seconds": taken["seconds"], "fit": taken, "command": _command(contestant, task, bits, seed, chosen)}
     about |= {"tuning": tuning} if tuning else {}
     about["versions"] = versions()
     about["digests"] = {key: value for key, value in task.all_digests.items() if key not in ("dataset", "split")}
     made: list[Cell] = []
-    for kind in kinds:
+    for kind in _kinds(hasher, task):
         costs: Costs = {}
         reports = score_parts(
             hasher,
@@ -179,8 +191,22 @@ def _curve(report: Report) -> dict[str, Any]:
     return {"curve": {"by": by, "precision": precision[known].tolist(), "recall": recall[known].tolist()}}
 
 
-def _kept(task: Task, about: dict[str, Any], places: Sequence[tuple[str, str, str]]) -> list[Cell]:
-    """The cells of these places where the folder has all of them with their scores, else none."""
+def _about(hasher: Any, contestant: Contestant, task: Task, seed: int) -> dict[str, Any]:
+    """What all cells of a training have in common, whatever comes out of it."""
+    about: dict[str, Any] = {"experiment": task.experiment, "method": contestant.method, "rule": task.rule}
+    return about | {"settings": task.kept_settings(hasher), "seed": seed, "proposer": task.proposer}
+
+
+def _kinds(hasher: Any, task: Task) -> list[str]:
+    return [SEPARATE, *([UNIFIED] if task.unified and hasattr(hasher, "encode_pair") else [])]
+
+
+def _kept(hasher: Any, contestant: Contestant, task: Task, bits: int, seed: int) -> list[Cell]:
+    """The cells of a training where the folder has all of them with their scores, else none."""
+    about = _about(hasher, contestant, task, seed) | ({"bits": bits} if _follows_bits(hasher) else {})
+    places = [
+        (kind, gallery, direction) for kind in _kinds(hasher, task) for gallery in task.galleries for direction in BOTH
+    ]
     path, found = task.folder / CELLS, []
     cells = read_cells(path) if path.exists() else []
     cells = [cell for cell in cells if all(cell[name] == value for name, value in about.items())]

@@ -62,6 +62,30 @@ def test_figure_3_shares_the_trainings_of_table_1():
         assert set(read_plan("figure3", "iapr22").bits) < set(read_plan("table1", "iapr22").bits)
 
 
+@pytest.mark.parametrize("dataset", ["iapr22", "coco18", "scenes"])
+@pytest.mark.parametrize(
+    ("plan", "row", "other", "same"),
+    [
+        ("table2", "TVDB", "table1", "TVDB"),
+        ("eta", "spectral, eta=0.3", "table1", "TVDB"),
+        ("eta", "printed, eta=0.0001", "table1", "TVDB, printed update"),
+        ("k", "LSTM, keep=20", "table1", "TVDB"),
+        ("k", "mean, keep=20", "table2", "TVDB-I2"),
+    ],
+)
+def test_rows_of_the_same_settings_are_the_same_training(dataset, plan, row, other, same):
+    one, two = (read_plan(name, dataset).only([row]).rows[0] for name, row in ((plan, row), (other, same)))
+    assert one.method == two.method
+    hashers = [Contestant(row.method, (64,), row.settings).make(64, 0, device="cpu") for row in (one, two)]
+    assert hashers[0].settings == hashers[1].settings
+
+
+@pytest.mark.parametrize(("row", "same"), [("TVDB", "TVDB, best form"), ("DCMH", "DCMH"), ("SCM", "SCM")])
+def test_no_method_of_figure_4_is_worse_set_than_in_table_1(row, same):
+    one, two = (read_plan(name, "scenes").only([row]).rows[0] for name, row in (("figure4", row), ("table1", same)))
+    assert (one.method, one.settings) == (two.method, two.settings)
+
+
 def test_a_reduced_plan_changes_only_the_settings_that_a_method_has():
     rows = {row.name: row.settings for row in read_plan("table1", "scenes", reduced=True).rows}
     assert rows["CCA"] == {}

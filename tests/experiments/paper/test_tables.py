@@ -6,6 +6,7 @@ import pytest
 
 from deepbinaries.experiments.charts import Line
 from deepbinaries.experiments.comparison_table import Column
+from deepbinaries.experiments.paper import running
 from deepbinaries.experiments.paper.figures import Panel, draw
 from deepbinaries.experiments.paper.plans import Plan, Row
 from deepbinaries.experiments.paper.running import Progress
@@ -89,11 +90,30 @@ def test_the_same_lines_give_the_same_files(tmp_path):
     assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_was_there_already_says_nothing_about_the_time_that_is_left():
+def test_what_is_missing_is_blank_and_leaves_the_others_as_they_are():
+    some = {place: number for place, number in numbers(0.6).items() if place[0] == "good"}
+    sheet = next(sheets_of(PLAN, some))
+    assert [[cell.text for cell in row] for row in sheet.rows] == [
+        ["good", ".750 [.400, .800]", ".600", "+.150"],
+        ["bad", "", "", ""],
+    ]
+    rows = tuple(replace(row, line="all", at=at) for row, at in zip(ROWS, (1.0, 10.0), strict=True))
+    panel, *_ = panels_of(replace(PLAN, drawn="sweep", rows=rows), some)
+    assert panel.lines == [Line("all", [1.0], [0.75])]
+    panel, *_ = panels_of(replace(PLAN, drawn="precision-recall"), some)
+    assert [line.name for line in panel.lines] == ["good"]
+
+
+def test_what_was_there_already_says_nothing_about_the_time_that_is_left(monkeypatch):
+    now = iter([100.0, 110.0, 130.0])
+    monkeypatch.setattr(running.time, "monotonic", lambda: next(now))
     told = []
-    progress = Progress("table1", told.append)
-    for number in progress.of([1, 2, 3]):
-        progress.made = number == 2
-    assert told[0] == "table1: 1 of 3 done"
-    assert told[1].startswith("table1: 2 of 3 done, about ")
-    assert told[2] == "table1: 3 of 3 done"
+    progress = Progress("table1", 5, told.append, there=2)
+    progress.done("CVH, 16 bits")
+    progress.failed("SCM, 16 bits", "no memory")
+    progress.done("IMH, 16 bits")
+    assert told == [
+        "table1: CVH, 16 bits: 3 of 5 done, about 20 s left",  # one took ten seconds, two are left
+        "table1: SCM, 16 bits failed: no memory",
+        "table1: IMH, 16 bits: 4 of 5 done",
+    ]

@@ -6,13 +6,13 @@ from typing import Any
 
 from deepbinaries.codes import Codes, top_k
 from deepbinaries.errors import UsageError
-from deepbinaries.experiments.alone import alone_in
-from deepbinaries.experiments.contest import Contestant, Task, learn
+from deepbinaries.experiments import contest
+from deepbinaries.experiments.contest import Task
 from deepbinaries.experiments.paper.figures import new_figure, save
 from deepbinaries.experiments.paper.kept import Kept
 from deepbinaries.experiments.paper.made import Made, about_data
 from deepbinaries.experiments.paper.plans import Plan
-from deepbinaries.experiments.paper.running import Progress
+from deepbinaries.experiments.paper.running import Piece, TaskOf, make, named
 from deepbinaries.experiments.paper.sheets import Cell, Sheet
 from deepbinaries.experiments.versions import versions
 from deepbinaries.vision import read_picture
@@ -24,32 +24,47 @@ RIGHT, WRONG = "#009e73", "#d55e00"  # frames: a label is shared, or none
 Line = Mapping[str, Any]
 
 
-def run_answers(plan: Plan, task: Task) -> Made:
-    """The nearest pictures of the first queries' sentences, by each row; the figure is written into the folder."""
-    if task.dataset.name != SHOWN:
+def pieces(plan: Plan, task_of: TaskOf) -> list[Piece]:
+    dataset = task_of(None).dataset.name
+    if dataset != SHOWN:
         raise UsageError(
-            f"{plan.name} shows pictures, which {task.dataset.name} may not let you publish",
+            f"{plan.name} shows pictures, which {dataset} may not let you publish",
             next_step=f"draw it of --dataset {SHOWN}, and search your own data with `deepbinaries search`",
         )
     (bits,), (seed, *_) = plan.bits, plan.seeds
-    lines: list[Line] = []
-    with alone_in(task.folder):
-        kept, progress = Kept(task.folder / FILE), Progress(plan.name, task.tell)
-        for row in progress.of(plan.rows):
-            hasher = Contestant(row.method, (bits,), row.settings).make(bits, seed, device=task.device)
-            named: dict[str, Any] = {"experiment": task.experiment, "method": row.method, "bits": bits, "seed": seed}
-            named |= {"settings": task.kept_settings(hasher), "rule": task.rule, "digests": task.all_digests}
-            named |= {"sentences": plan.more["sentences"], "pictures": plan.more["pictures"]}
-            line = kept.find(named)
-            progress.made = line is None
-            lines.append({"row": row.name} | (line or kept.add(named, _answers(hasher, task, plan.more))))
-        _draw(lines, task, task.folder / plan.name)
+    return [Piece(row, bits, seed) for row in plan.rows]
+
+
+def is_there(piece: Piece, plan: Plan, task: Task) -> bool:
+    return _kept(piece, plan, task) is not None
+
+
+def learn(piece: Piece, plan: Plan, task: Task) -> None:
+    hasher = make(piece, task)
+    Kept(task.folder / FILE).add(_named(hasher, piece, plan, task), _answers(hasher, task, plan.more))
+
+
+def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:  # noqa: ARG001
+    """The nearest pictures of the first queries' sentences, by each row; the figure is written into the folder."""
+    task = task_of(None)
+    found = [(piece.row.name, _kept(piece, plan, task)) for piece in pieces(plan, task_of)]
+    lines = [{"row": name} | line for name, line in found if line is not None]
+    _draw(lines, task, task.folder / plan.name)
     return Made({"answers": lines}, about_data(task, plan), [_sheet(lines)], drawn=True)
+
+
+def _kept(piece: Piece, plan: Plan, task: Task) -> dict[str, Any] | None:
+    return Kept(task.folder / FILE).find(_named(make(piece, task), piece, plan, task))
+
+
+def _named(hasher: Any, piece: Piece, plan: Plan, task: Task) -> dict[str, Any]:
+    """What tells answers from all others."""
+    return named(hasher, piece, task) | {name: plan.more[name] for name in ("sentences", "pictures")}
 
 
 def _answers(hasher: Any, task: Task, more: Mapping[str, Any]) -> dict[str, Any]:
     source = task.source(False)
-    taken = learn(hasher, source, held_out=False, tell=task.tell)
+    taken = contest.learn(hasher, source, held_out=False, tell=task.tell)
     parts, dataset = source.parts, source.dataset
     gallery, queries = source.readable(parts.gallery("clean")), source.readable(parts.query)[: more["sentences"]]
     sentences, pictures = (

@@ -1,7 +1,7 @@
 """Lines of JSON that are made once: each has facts that name it, and one that is there is not made again."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +41,15 @@ class Kept:
 
     def add(self, named: Mapping[str, Any], found: Mapping[str, Any]) -> Line:
         """Keep what was found under these facts, at once."""
-        self.lines.append(_plain({**named, **found}))
+        line = _plain({**named, **found})
+        self.extend([line])
+        return line
+
+    def extend(self, lines: Iterable[Line]) -> None:
+        """Keep those of the lines that are not there yet."""
+        self.lines += [line for line in lines if line not in self.lines]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_json_lines(self.lines, self.path)
-        return self.lines[-1]
 
 
 def _plain(facts: Mapping[str, Any]) -> Line:

@@ -64,6 +64,7 @@ class Reading:
     split: str = ""
     settings: Settings = field(default_factory=dict)
     vision: Settings = field(default_factory=dict)
+    note: str = ""  # how the task differs from the paper's
 
 
 def read_plan(name: str, dataset: str, *, reduced: bool = False) -> Plan:

@@ -1,71 +1,91 @@
-"""Making the rows of a plan: each training is kept as soon as it is there, and how long the rest will take is told."""
+"""Making what a table or figure is drawn from: each training is kept as soon as it is there."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Protocol
 
-from deepbinaries.experiments.alone import alone_in
-from deepbinaries.experiments.cells import identity, read_cells
-from deepbinaries.experiments.compare import CELLS, Result, check, results_of
 from deepbinaries.experiments.contest import Contestant, Task, Tell
+from deepbinaries.experiments.paper.made import Made
 from deepbinaries.experiments.paper.plans import Plan, Row
 
 TaskOf = Callable[[int | None], Task]  # the task for a number of regions; None: as the dataset is seen
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A result and the row that it belongs to."""
+class Piece:
+    """What is learnt at a time: a row at a length, from a seed."""
 
     row: Row
-    result: Result
+    bits: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.row.name}, {self.bits} bits, seed {self.seed}"
 
 
-def run_rows(plan: Plan, task_of: TaskOf) -> list[Placed]:
-    """The results of all rows at all lengths; those that are not there yet are made."""
-    contestants = [(row, Contestant(row.method, (bits,), row.settings)) for row in plan.rows for bits in plan.bits]
-    for keep in dict.fromkeys(row.keep for row in plan.rows):
-        check([contestant for row, contestant in contestants if row.keep == keep], task_of(keep))
-    first = task_of(plan.rows[0].keep)
-    with alone_in(first.folder):
-        path = first.folder / CELLS
-        there = {identity(cell) for cell in read_cells(path)} if path.exists() else set()
-        progress = Progress(plan.name, first.tell)
-        found: list[Placed] = []
-        for row, contestant in progress.of(contestants):
-            first.tell(f"{plan.name}: {row.name}, {contestant.bits[0]} bits")
-            results = results_of(contestant, task_of(row.keep))
-            progress.made = any(identity(result.cell) not in there for result in results)
-            there |= {identity(result.cell) for result in results}
-            found += [Placed(row, result) for result in results]
-    return found
+def make(piece: Piece, task: Task) -> Any:
+    """The hasher of a piece, which has learnt nothing yet."""
+    contestant = Contestant(piece.row.method, (piece.bits,), piece.row.settings)
+    return contestant.make(piece.bits, piece.seed, device=task.device)
+
+
+def named(hasher: Any, piece: Piece, task: Task) -> dict[str, Any]:
+    """What tells a piece that is no cell from every other one."""
+    about: dict[str, Any] = {"experiment": task.experiment, "method": piece.row.method, "bits": piece.bits}
+    about |= {"seed": piece.seed, "settings": task.kept_settings(hasher)}
+    return about | {"rule": task.rule, "digests": task.all_digests}
+
+
+class Kind(Protocol):
+    """How one kind of table or figure is made; a module is one."""
+
+    def pieces(self, plan: Plan, task_of: TaskOf) -> list[Piece]:
+        """All that has to be learnt, each once; what cannot end well is refused."""
+        ...
+
+    def is_there(self, piece: Piece, plan: Plan, task: Task) -> bool:
+        """Whether the task's folder has it."""
+        ...
+
+    def learn(self, piece: Piece, plan: Plan, task: Task) -> None:
+        """Make a piece, and keep it in the task's folder."""
+        ...
+
+    def draw(self, plan: Plan, task_of: TaskOf, paper: str) -> Made:
+        """The table or figure of the pieces that are there; at least one is."""
+        ...
 
 
 class Progress:
-    """Goes through what is to be done, and tells after each piece about how long the others will take.
+    """Tells after each piece how many are done, and about how long the others will take."""
 
-    Whoever does a piece says by `made` whether it took any work: what was there already says nothing about time.
-    """
-
-    def __init__(self, what: str, tell: Tell):
+    def __init__(self, what: str, total: int, tell: Tell, *, there: int = 0):
         self.what = what
         self.tell = tell
-        self.made = True
-        self._seconds: list[float] = []
+        self._total, self._there = total, there  # of which so many took no time now
+        self._done, self._failed = 0, 0
+        self._began = time.monotonic()
 
-    def of(self, items: Sequence[Item]) -> Iterator[Item]:
-        for number, item in enumerate(items, start=1):
-            self.made, began = True, time.monotonic()
-            yield item
-            self._seconds += [time.monotonic() - began] if self.made else []
-            self.tell(f"{self.what}: {number} of {len(items)} done{self._left(len(items) - number)}")
+    def done(self, piece: object) -> None:
+        self._done += 1
+        self.tell(f"{self.what}: {piece}: {self._there + self._done} of {self._total} done{self._left()}")
 
-    def _left(self, pieces: int) -> str:
-        if not pieces or not self._seconds:
-            return ""
-        return f", about {in_words(pieces * sum(self._seconds) / len(self._seconds))} left"
+    def failed(self, piece: object, why: str) -> None:
+        self._failed += 1
+        self.tell(f"{self.what}: {piece} failed: {why}")
+
+    def _left(self) -> str:
+        over = self._done + self._failed
+        left = self._total - self._there - over
+        return f", about {in_words(left * (time.monotonic() - self._began) / over)} left" if left else ""
+
+
+def one_by_one(kind: Kind, pieces: Sequence[Piece], plan: Plan, task_of: TaskOf, progress: Progress) -> None:
+    """Learn all pieces in this process."""
+    for piece in pieces:
+        kind.learn(piece, plan, task_of(piece.row.keep))
+        progress.done(piece)
 
 
 def in_words(seconds: float) -> str:
