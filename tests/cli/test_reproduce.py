@@ -116,7 +116,7 @@ def test_every_k_is_seen_in_its_own_way_and_kept_beside_the_others(reproduce, ou
     assert reproduce("table1", *TWO) == 0
     assert reproduce("k", "--only", "mean, keep=0") == 0
     cells = read_cells(out / "cells.jsonl")
-    assert {(cell["settings"].get("keep"), cell["proposer"]) for cell in cells} == {(None, "grid"), (0, "none")}
+    assert {(cell["settings"].get("keep"), cell["proposer"]) for cell in cells} == {(None, "rpn"), (0, "none")}
     assert len({cell["digests"]["vision"] for cell in cells}) == 2
 
 

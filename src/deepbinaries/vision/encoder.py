@@ -39,7 +39,7 @@ class VisionSettings:
 
     backbone: str = "efficientnet-lite0"
     mode: str = "roi"  # or "crop", the paper's
-    proposer: str = "grid"  # "auto" is rpn where a head for the backbone is at hand, else grid
+    proposer: str = "auto"  # rpn where a head for the backbone is at hand, else grid
     keep: int = 20  # K, regions beside the whole picture; 0: it alone
     side: int = 448  # pixels; pictures are stretched to a square of it for the map
     l2_normalise: bool = False  # features of a region to length 1; the paper leaves them as they are
