@@ -34,9 +34,7 @@ check: $(READY)
 test: check
 	$(BIN)/pytest --numprocesses $(WORKERS) --cov --cov-report term
 
-# What measures the model of the package waits until there is one.
-NOT_ASKED := benchmarks/recording.py benchmarks/page.py benchmarks/clip_shapes.py benchmarks/random_collection.py \
-  $(if $(wildcard src/deepbinaries/pretrained/photo),,benchmarks/encoding.py)
+NOT_ASKED := benchmarks/recording.py benchmarks/page.py benchmarks/clip_shapes.py benchmarks/random_collection.py
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
