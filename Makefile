@@ -32,7 +32,7 @@ check: $(READY)
 	$(BIN)/lint-imports --no-logo
 
 test: check
-	$(BIN)/pytest --numprocesses $(WORKERS) --cov --cov-report term
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup --cov --cov-report term
 
 NOT_ASKED := benchmarks/recording.py benchmarks/page.py benchmarks/clip_shapes.py benchmarks/random_collection.py
 

@@ -14,7 +14,10 @@ from deepbinaries.cluster import join, leave
 from deepbinaries.errors import Error
 from deepbinaries.search import LazyModel
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed"),
+    pytest.mark.xdist_group("ray"),  # one cluster at a time: two cores start no six machines within Ray's 30 seconds
+]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -15,7 +15,7 @@ import psycopg
 from psycopg import sql
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it has a name that nobody can guess
-PATIENCE = 30  # seconds for a start, which may have to recover
+PATIENCE = 120  # seconds for a start, which may have to recover
 
 
 class CannotStartError(Exception):

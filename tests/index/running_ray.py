@@ -20,9 +20,16 @@ class RunningRay:
         leave()  # of another test, which was connected to Ray on this machine
         with quiet():
             self.cluster = Cluster(initialize_head=True, head_node_args={**SIZE, "include_dashboard": False})
-            self.others = [self.cluster.add_node(**SIZE) for _ in range(MACHINES - 1)]
+            self.others = [self._further() for _ in range(MACHINES - 1)]
         self.address = self.cluster.address
         join(self.address)
+
+    def _further(self):
+        """One more machine; on a busy one it may take longer than Ray waits, so it is tried twice."""
+        try:
+            return self.cluster.add_node(**SIZE)
+        except Exception:  # Ray's own, of no family
+            return self.cluster.add_node(**SIZE)
 
     def lose_a_machine(self):
         """End one at once, as a power cut does."""

@@ -20,6 +20,7 @@ from deepbinaries.index import EmbeddedIndex, check_index, compare_answers, open
 from deepbinaries.index.base import ServerLostError
 
 running_ray = pytest.importorskip("running_ray", reason="ray is not installed")
+pytestmark = pytest.mark.xdist_group("ray")  # one cluster at a time
 ray = running_ray.ray
 
 BITS = 16
@@ -73,8 +74,14 @@ def run(*arguments):
 
 
 def of_actor(index, place, replica, what):
+    """What a function says inside of an actor, which may have to be started again after an earlier test."""
     handle = index._actors._handles[place][replica]
-    return ray.get(handle.__ray_call__.remote(lambda _shard: what()))
+    for _ in range(600):
+        try:
+            return ray.get(handle.__ray_call__.remote(lambda _shard: what()))
+        except ray.exceptions.ActorUnavailableError:
+            time.sleep(0.1)
+    pytest.fail("the actor did not come back within a minute")
 
 
 def process_of(index, place, replica=0):

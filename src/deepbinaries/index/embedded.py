@@ -333,7 +333,8 @@ class EmbeddedIndex:
 
     def _absent(self) -> DataError:
         return DataError(
-            f"there is no index in {self.folder}", next_step="check the path, or make one with bits and writable=True"
+            f"there is no index in {self.folder}",
+            next_step="check the path, or make one: deepbinaries import-codes, or bits and writable=True in Python",
         )
 
 

@@ -52,7 +52,7 @@ def open_collection(server: Server, bits: int | None, *, writable: bool) -> int:
 def no_index(place: str) -> DataError:
     return DataError(
         f"there is no {place.removeprefix('the ')}",
-        next_step="check the address, or make one with bits and writable=True",
+        next_step="check the address, or make one: deepbinaries import-codes, or bits and writable=True in Python",
     )
 
 

@@ -57,7 +57,7 @@ def opened_statements(connection: Connection, place: str, name: str) -> Statemen
     if not filled:
         raise DataError(
             f"there is no {place.removeprefix('the ')}",
-            next_step="check the address and the name, or make one with bits and writable=True",
+            next_step="check the address, or make one: deepbinaries import-codes, or bits and writable=True in Python",
         )
     operators = _operators(connection, place, create=False)
     try:

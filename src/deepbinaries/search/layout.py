@@ -70,7 +70,7 @@ def read_layout(folder: Path) -> Layout:
     path = folder / CONFIG
     if not path.is_file():
         raise DataError(
-            f"there is no index of photographs in {folder}", next_step="make one: deepbinaries index FOLDER --model ..."
+            f"there is no index of photographs in {folder}", next_step="make one: deepbinaries index FOLDER"
         )
     if _is_lost(path):
         raise _damaged(path)
