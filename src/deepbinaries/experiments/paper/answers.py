@@ -16,10 +16,12 @@ from deepbinaries.experiments.paper.running import Piece, TaskOf, make, named
 from deepbinaries.experiments.paper.sheets import Cell, Sheet
 from deepbinaries.experiments.versions import versions
 from deepbinaries.vision import read_picture
+from deepbinaries.vision.stretching import stretched
 
 FILE = "answers.jsonl"
 SHOWN = "scenes"  # photographs of datasets belong to others, and do not go into a figure
 RIGHT, WRONG = "#009e73", "#d55e00"  # frames: a label is shared, or none
+SIDE, DOTS = 72, 90  # pixels of a picture, and of an inch: enough to see them, in files of less than a megabyte
 
 Line = Mapping[str, Any]
 
@@ -94,12 +96,12 @@ def _draw(lines: Sequence[Line], task: Task, path: Path) -> None:
         for line, row in zip(lines, axes, strict=True):
             row[0].set_ylabel(line["row"], fontsize=8)
             for hit, axis in zip(line["answers"][number]["found"], row, strict=True):
-                axis.imshow(read_picture(task.dataset.picture(row_of[hit["id"]])))
+                axis.imshow(stretched(read_picture(task.dataset.picture(row_of[hit["id"]])), SIDE))
                 axis.set(xticks=[], yticks=[])
                 axis.set_xlabel(", ".join(hit["shared"]) or "none shared", fontsize=6)
                 for spine in axis.spines.values():
                     spine.set(color=RIGHT if hit["shared"] else WRONG, linewidth=2.5)
-    save(figure, path)
+    save(figure, path, dots=DOTS)
 
 
 def _sheet(lines: Sequence[Line]) -> Sheet:

@@ -68,11 +68,11 @@ def new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure: "Figure", path: Path) -> None:
-    """Write a drawing as SVG and PNG."""
+def save(figure: "Figure", path: Path, dots: int = DOTS) -> None:
+    """Write a drawing as SVG and PNG, the latter with so many dots an inch."""
     for ending in ("svg", "png"):
         with _style(), written_whole(path.with_suffix(f".{ending}")) as file:
-            figure.savefig(file, format=ending, dpi=DOTS, metadata={"Date": None} if ending == "svg" else None)
+            figure.savefig(file, format=ending, dpi=dots, metadata={"Date": None} if ending == "svg" else None)
 
 
 def _draw(panel: Panel, axis: "Axes", names: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ class Made:
 def write(plan: Plan, made: Made, folder: Path) -> list[Path]:
     """The files of a table or figure, written."""
     path = folder / plan.name
-    figure = f"{plan.name}.svg" if made.panels or made.drawn else ""
+    figure = f"{plan.name}.svg" if made.panels else f"{plan.name}.png" if made.drawn else ""  # pictures are pixels
     notes = [*made.notes, *(["Dotted lines: chance."] if any(panel.level is not None for panel in made.panels) else [])]
     if made.panels:
         draw(made.panels, path, columns=made.columns)
