@@ -1,20 +1,14 @@
 """Codes in a PostgreSQL database, imported, searched, proven and served by the commands."""
 
 import json
-import os
-import re
-import subprocess
-import sys
-import urllib.error
-import urllib.request
 
 import pytest
+from served_codes import asking
 
 from deepbinaries.cli import main
 from deepbinaries.codes import Codes, save
 from deepbinaries.index import open_index
 
-TOKEN = "a-token-for-tests-only"  # noqa: S105
 CODES = Codes.from_bits([[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1], [1, 1, 1, 1]])
 IDS = ["d", "c", "b", "a"]
 
@@ -39,29 +33,8 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def ask(uri):
-    """Asks a server that was started as users start it: the status, and the body."""
-    command = [sys.executable, "-m", "deepbinaries", "serve", uri, "--port", "0"]
-    environment = os.environ | {"DEEPBINARIES_TOKEN": TOKEN}
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
-    address = re.search(r"http://\S+", server.stderr.readline())[0].rstrip("/")
-
-    def ask(path, content=None, method=None):
-        body = None if content is None else json.dumps(content).encode()
-        headers = {"content-type": "application/json", "authorization": f"Bearer {TOKEN}"}
-        request = urllib.request.Request(address + path, body, headers, method=method)  # noqa: S310 - our own
-        try:
-            with urllib.request.urlopen(request) as answer:  # noqa: S310
-                said = answer.read()
-                return answer.status, json.loads(said) if said else None
-        except urllib.error.HTTPError as refused:
-            return refused.code, json.loads(refused.read())["error"]
-
-    yield ask
-    server.terminate()
-    _, said = server.communicate(timeout=30)
-    assert server.returncode == 0
-    assert "Traceback" not in said
-    assert "secret" not in said
+    with asking(uri, secret="secret") as ask:  # noqa: S106
+        yield ask
 
 
 def pairs(answer):

@@ -30,6 +30,7 @@ from deepbinaries.index.durable import corrupt, own_errors, sync_folder
 from deepbinaries.index.folders import create, has_traces, make_folders, tidy
 from deepbinaries.index.ids import Ids
 from deepbinaries.index.locking import WriterLock, refuse_network_disk
+from deepbinaries.index.opened import may_read, may_write
 from deepbinaries.index.receipts import Seen, newest_receipt, receipt_path, write_receipt
 from deepbinaries.index.segments import FOLDER, segment_path
 from deepbinaries.index.snapshot import Rows, Snapshot, open_snapshot
@@ -298,18 +299,11 @@ class EmbeddedIndex:
             self._broken = False
 
     def _may_read(self) -> None:
-        if self._closed:
-            raise UsageError(f"the index {self.folder} is closed", next_step="open it again")
-        if os.getpid() != self._process:
-            raise UsageError(
-                f"the index {self.folder} was opened before this process was forked off",
-                next_step="open it in the process that uses it",
-            )
+        may_read(f"the index {self.folder}", closed=self._closed, process=self._process)
 
     def _may_write(self) -> Catalogue:
         self._may_read()
-        if self._lock is None:
-            raise UsageError(f"the index {self.folder} is open for reading", next_step="open it with writable=True")
+        may_write(f"the index {self.folder}", writable=self._lock is not None)
         if self._broken or self._catalogue is None:
             self._open_again()
             return self._may_write()

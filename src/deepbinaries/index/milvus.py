@@ -27,6 +27,7 @@ from deepbinaries.index.milvus_collection import (
     open_collection,
 )
 from deepbinaries.index.milvus_server import DEADLINE, Server, read_address
+from deepbinaries.index.opened import may_read, may_write
 from deepbinaries.index.verifying import Findings
 
 T = TypeVar("T")
@@ -293,18 +294,11 @@ class MilvusIndex:
             )
 
     def _may_read(self) -> None:
-        if self._closed:
-            raise UsageError(f"{self._place} is closed", next_step="open it again")
-        if os.getpid() != self._process:
-            raise UsageError(
-                f"{self._place} was opened before this process was forked off",
-                next_step="open it in the process that uses it",
-            )
+        may_read(self._place, closed=self._closed, process=self._process)
 
     def _may_write(self) -> None:
         self._may_read()
-        if not self._writable:
-            raise UsageError(f"{self._place} is open for reading", next_step="open it with writable=True")
+        may_write(self._place, writable=self._writable)
 
 
 def _found(near: Near, ties_left_out: int) -> Found:

@@ -22,6 +22,7 @@ from deepbinaries.codes import MAX_BITS, Codes
 from deepbinaries.errors import CorruptIndexError, DataError, Error, UsageError
 from deepbinaries.index.base import Answer, Found, answer
 from deepbinaries.index.ids import Ids
+from deepbinaries.index.opened import may_read, may_write
 from deepbinaries.index.postgres_schema import State, checked_name, make_schema, opened_statements, read_state
 from deepbinaries.index.postgres_server import Connection, Cursor, Server
 from deepbinaries.index.postgres_statements import IN_TURN, ONE_VERSION, SETTINGS, as_texts, copied_rows, from_stored
@@ -341,18 +342,11 @@ class PostgresIndex:
         return f"the index {self.name!r} in {self._server.place}"
 
     def _may_read(self) -> None:
-        if self._closed:
-            raise UsageError(f"{self._place} is closed", next_step="open it again")
-        if os.getpid() != self._process:
-            raise UsageError(
-                f"{self._place} was opened before this process was forked off",
-                next_step="open it in the process that uses it",
-            )
+        may_read(self._place, closed=self._closed, process=self._process)
 
     def _may_write(self) -> None:
         self._may_read()
-        if not self._writable:
-            raise UsageError(f"{self._place} is open for reading", next_step="open it with writable=True")
+        may_write(self._place, writable=self._writable)
 
 
 def _found(cursor: Cursor) -> Found:

@@ -45,6 +45,7 @@ from deepbinaries.index.manifest import (
     tidy,
 )
 from deepbinaries.index.merging import all_within, nearest_of_all, nearest_with_ties
+from deepbinaries.index.opened import may_read, may_write
 from deepbinaries.index.ray_settings import Settings, parsed
 from deepbinaries.index.shard import Hits, OtherVersion, Written
 from deepbinaries.index.verifying import Findings
@@ -358,18 +359,11 @@ class RayIndex:
         return sum(one.n_removed for one in written.values())
 
     def _may_read(self) -> None:
-        if self._closed:
-            raise UsageError(f"the index {self.folder} is closed", next_step="open it again")
-        if os.getpid() != self._process:
-            raise UsageError(
-                f"the index {self.folder} was opened before this process was forked off",
-                next_step="open it in the process that uses it",
-            )
+        may_read(f"the index {self.folder}", closed=self._closed, process=self._process)
 
     def _may_write(self) -> None:
         self._may_read()
-        if self._lock is None:
-            raise UsageError(f"the index {self.folder} is open for reading", next_step="open it with writable=True")
+        may_write(f"the index {self.folder}", writable=self._lock is not None)
 
     def _release(self) -> None:
         if self._actors:
