@@ -129,14 +129,15 @@ def _photo(path: Path) -> str:
     cells = [json.loads(line) for line in read_lines(path)]
     asked = [cell for cell in cells if "recall_at_10" in cell and cell.get("part", "query") == "query"]
     asked = [cell for cell in asked if cell["model"] == "shipped"] or asked  # not what it was made of
-    head = "| model, bits, comparison | dataset | query | among | first | first 10 | first 100 |"
+    head = "| model, bits, comparison | dataset | photographs | query | among | first | first 10 | first 100 |"
     rows = [
-        f"| `{c['model']}`, {c['bits']}, {c['mode']} | {c['dataset']} | {QUERY[c['direction']]} | {c['gallery']:,} | "
+        f"| `{c['model']}`, {c['bits']}, {c['mode']} | {c['dataset']} | {c['pictures']} | {QUERY[c['direction']]} | "
+        f"{c['gallery']:,} | "
         f"{' | '.join(short(c[f'recall_at_{k}']) for k in (1, 10, 100))} |"
         for c in asked
     ]
     about = paragraph("The share of queries whose own partner is among the first 1, 10 and 100 that are found.")
-    return about + from_markdown([head, "| --- " * 7 + "|", *rows])
+    return about + from_markdown([head, "| --- " * 8 + "|", *rows])
 
 
 def _reproduced(folder: Path) -> str:

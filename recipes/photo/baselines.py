@@ -20,8 +20,9 @@ from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.registry import METHODS
 from recipes.photo.batches import first_sentences, pixels_of, word_ids
 from recipes.photo.checkpoint import read_networks
-from recipes.photo.encode import AT_ONCE, SIDE, every_row, resized
+from recipes.photo.encode import AT_ONCE, every_row, resized
 from recipes.photo.networks import BITS, SHORT_BITS
+from recipes.photo.pixels import SIDE
 from recipes.photo.sources import Source, read_sources
 from recipes.photo.teachers import read_words
 

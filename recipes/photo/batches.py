@@ -10,7 +10,7 @@ from torch import Tensor
 
 from deepbinaries.hashers.similarity import LabelSimilarity
 from deepbinaries.language import Vocabulary
-from recipes.photo.pixels import decoded
+from recipes.photo.pixels import SIDE, THUMBNAILS, decoded
 from recipes.photo.sources import Rows, Source
 from recipes.photo.teachers import Teachers
 
@@ -22,6 +22,7 @@ class Pairs:
     """Items that are learnt from, each a photograph with one sentence or more, those of coco18 first."""
 
     pixels: Tensor  # (n, side, side, 3), bytes
+    thumbnails: Tensor  # the same of the first items, in the quality of thumbnails
     ids: Tensor  # (sentences, words)
     vectors: Tensor  # (sentences, components): the teacher's
     first: Tensor  # (n,), where the sentences of an item begin
@@ -31,26 +32,42 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.pixels)
 
+    def some_pixels(self, rows: Tensor) -> Tensor:
+        """The photographs of some items, each as a thumbnail half the time, if there is one: a user has both."""
+        if not len(self.thumbnails):
+            return self.pixels[rows]
+        small = (rows < len(self.thumbnails)) & (torch.rand(len(rows), device=rows.device) < 0.5)
+        thumbnails = self.thumbnails[rows.clamp(max=len(self.thumbnails) - 1)]
+        return torch.where(small[:, None, None, None], thumbnails, self.pixels[rows])
+
     def some_sentences(self, rows: Tensor) -> Tensor:
         """One sentence of every item at random, as rows of `ids` and `vectors`."""
         drawn = torch.rand(len(rows), device=rows.device) * self.count[rows]
         return self.first[rows] + drawn.long()
 
 
-def pairs_of(sources: Sequence[Source], teachers: Teachers, cache: Path, device: str) -> Pairs:
-    """The training parts of all sources, coco18 being the first of them."""
+def pairs_of(
+    sources: Sequence[Source], thumbnails: Sequence[Source], teachers: Teachers, cache: Path, device: str
+) -> Pairs:
+    """The training parts of all sources, coco18 being the first of them; `thumbnails` are the first of them again."""
     sentences = [source.dataset.sentences(int(row)) for source in sources for row in source.train]
     texts = [text for of_item in sentences for text in of_item]
     counts = np.array([len(of_item) for of_item in sentences])
     labels = sources[0].dataset.labels.select(sources[0].train).matrix()
     return Pairs(
-        pixels=torch.cat([pixels_of(source, source.train, cache, device) for source in sources]),
+        pixels=_all_pixels(sources, cache, device),
+        thumbnails=_all_pixels(thumbnails, cache / THUMBNAILS, device),
         ids=word_ids(teachers.vocabulary, texts, device),
         vectors=torch.from_numpy(np.stack([teachers.sentences[text] for text in texts])).to(device),
         first=torch.from_numpy(np.cumsum(counts) - counts).to(device),
         count=torch.from_numpy(counts).to(device),
         labels=LabelSimilarity(torch.from_numpy(labels)),
     )
+
+
+def _all_pixels(sources: Sequence[Source], cache: Path, device: str) -> Tensor:
+    none = torch.zeros(0, SIDE, SIDE, 3, dtype=torch.uint8, device=device)
+    return torch.cat([none, *(pixels_of(source, source.train, cache, device) for source in sources)])
 
 
 def pixels_of(source: Source, rows: Rows, cache: Path, device: str) -> Tensor:

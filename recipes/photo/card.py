@@ -16,9 +16,22 @@ from deepbinaries.model_folder import CONFIG, DESCRIPTION
 
 CELLS = Path("results/photo/cells.jsonl")
 TRIED = Path(__file__).with_name("tried.md")  # what a person saw who tried the model
-ORDER = ("dataset", "gallery", "direction", "mode", "bits", "model", "rule")
+ORDER = ("dataset", "pictures", "gallery", "direction", "mode", "bits", "model", "rule")
 FIGURES = ("recall_at_1", "recall_at_10", "recall_at_100", "map_all")
-HEAD = ("dataset", "gallery", "direction", "compared by", "bits", "model", "rule", "R@1", "R@10", "R@100", "MAP")
+HEAD = (
+    "dataset",
+    "photographs",
+    "gallery",
+    "direction",
+    "compared by",
+    "bits",
+    "model",
+    "rule",
+    "R@1",
+    "R@10",
+    "R@100",
+    "MAP",
+)
 
 CARD = """# photo: the model that comes with deepbinaries
 
@@ -105,7 +118,7 @@ def table(cells: Iterable[Mapping[str, Any]]) -> str:
     """The figures as a table in Markdown; what a cell does not have stays empty.
 
     >>> print(table([{"dataset": "coco18", "bits": 64, "recall_at_10": 0.6514}]).splitlines()[-1])
-    | coco18 |  |  |  | 64 |  |  |  | .651 |  |  |
+    | coco18 |  |  |  |  | 64 |  |  |  | .651 |  |  |
     """
     rows = sorted(cells, key=lambda cell: [str(cell.get(name, "")).zfill(9) for name in ORDER])
     lines: list[Sequence[str]] = [HEAD, ["---"] * len(HEAD)]

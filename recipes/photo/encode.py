@@ -21,10 +21,10 @@ from deepbinaries.model import Model
 from recipes.photo.batches import first_sentences, pixels_of, word_ids
 from recipes.photo.checkpoint import read_networks
 from recipes.photo.networks import PictureNetwork, SentenceNetwork
+from recipes.photo.pixels import SIDE
 from recipes.photo.sources import Rows, Source, read_sources
 from recipes.photo.teachers import read_words
 
-SIDE = 256
 AT_ONCE = 250
 
 Values = NDArray[np.floating[Any]]

@@ -3,6 +3,9 @@
 The first 64 values are trained to be a code by themselves, so that one network serves both lengths.
 """
 
+from functools import partial
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -42,6 +45,23 @@ class Dropout(nn.Module):
         return values * kept[order] / (1 - self.share)
 
 
+def skip_blocks(backbone: EfficientNetLite0, share: float) -> None:
+    """While it learns, let pictures pass by some of the backbone's residual blocks: by the last one with this share.
+
+    Source: G. Huang and others, "Deep networks with stochastic depth", 2016; Lite0 itself was learnt so, with 0.2.
+    """
+    blocks = [block for block in backbone._blocks if block._residual]
+    for number, block in enumerate(blocks, 1):
+        block._bn2.register_forward_hook(partial(_skipped, share=share * number / len(blocks)))
+
+
+def _skipped(norm: nn.Module, _: Any, values: Tensor, share: float) -> Tensor:
+    if not norm.training:
+        return values
+    kept = torch.rand(len(values), 1, 1, 1, device=values.device) >= share
+    return values * kept / (1 - share)
+
+
 class Head(nn.Module):
     """Features to values by one hidden layer, which the teachers look at too."""
 
@@ -57,7 +77,7 @@ class Head(nn.Module):
 
     def hidden(self, features: Tensor) -> Tensor:
         """The hidden layer, (n, 1024)."""
-        hidden: Tensor = self.dropout(self.first(features).relu())
+        hidden: Tensor = self.dropout(self.first(self.dropout(features)).relu())
         return hidden
 
     def values(self, hidden: Tensor) -> Tensor:
@@ -73,9 +93,10 @@ class PictureNetwork(nn.Module):
     torch.Size([2, 128])
     """
 
-    def __init__(self, dropout: float = 0.0):
+    def __init__(self, dropout: float = 0.0, skipped: float = 0.0):
         super().__init__()
         self.backbone = EfficientNetLite0()
+        skip_blocks(self.backbone, skipped)
         self.head = Head(WIDTH, dropout)
 
     def forward(self, pixels: Tensor) -> Tensor:
@@ -100,8 +121,9 @@ class SentenceNetwork(nn.Module):
 
     table: Tensor
 
-    def __init__(self, table: Tensor, dropout: float = 0.0):
+    def __init__(self, table: Tensor, dropout: float = 0.0, noise: float = 0.0):
         super().__init__()
+        self.noise = noise  # on every number of a word's vector while it learns: other words lie near
         self.register_buffer("table", table, persistent=False)
         self.words = nn.Linear(WORD_SIZE, MAPS)
         self.convolutions = nn.ModuleList(nn.Conv1d(MAPS, MAPS, width) for width in WIDTHS)
@@ -114,7 +136,10 @@ class SentenceNetwork(nn.Module):
     def pooled(self, ids: Tensor) -> Tensor:
         """The largest answer of every convolution to any place that begins with a word, (n, 1280)."""
         written = (ids != PAD).to(self.table.dtype).unsqueeze(1)
-        words = self.words(functional.embedding(ids, self.table)).transpose(1, 2) * written
+        vectors = functional.embedding(ids, self.table)
+        if self.training:
+            vectors = vectors + self.noise * torch.randn_like(vectors)
+        words = self.words(vectors).transpose(1, 2) * written
         # A window may reach past the end: a sentence of one word has to be read by all of them.
         words = functional.pad(words, (0, max(WIDTHS) - 1))
         answers = [convolution(words)[:, :, : ids.shape[1]].relu() * written for convolution in self.convolutions]

@@ -1,8 +1,9 @@
 """Decodes every photograph once, by all cores, into one array a collection.
 
-    python -m recipes.photo.pixels DATA --cache CACHE
+    python -m recipes.photo.pixels FULL --cache CACHE
+    python -m recipes.photo.pixels DATA --cache CACHE/thumbnails
 
-CACHE then holds `coco18-256.npy` and so on, 10 GB in all; training and encoding read these.
+CACHE then holds `coco18-288.npy` and so on, 12 GB, and 10 GB of thumbnails; training and encoding read these.
 """
 
 import argparse
@@ -20,13 +21,14 @@ from deepbinaries.vision import read_picture
 from deepbinaries.vision.stretching import stretched
 from recipes.photo.sources import read_sources
 
-SIDE = 256  # pixels; photographs are stretched to a square of it
+SIDE = 288  # pixels; photographs are stretched to a square of it
+THUMBNAILS = "thumbnails"  # the folder of them in the cache
 AT_ONCE = 50  # photographs that a worker is given
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, help="the folder of coco18, iapr22 and extra")
+    parser.add_argument("data", type=Path, help="the folder of coco18, iapr22 and, in full size, extra")
     parser.add_argument("--cache", type=Path, required=True)
     options = parser.parse_args()
     for source in read_sources(options.data):

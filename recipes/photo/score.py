@@ -2,8 +2,9 @@
 
     python -m recipes.photo.score DATA VALUES --model torch --out results/photo/cells.jsonl
 
-Lines of the same model and length in the file are replaced. With `--part validation` the validation parts ask instead
-of the query parts, which is what one chooses by.
+VALUES are those of thumbnails (DATA, the data sets as they are) or of photographs in their published size (FULL). Lines
+of the same model, photographs and length in the file are replaced. With `--part validation` the validation parts ask
+instead of the query parts, which is what one chooses by.
 """
 
 import argparse
@@ -37,6 +38,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("values", type=Path)
     parser.add_argument("--model", required=True, help="torch, shipped, cca or dcmh")
+    parser.add_argument("--pictures", choices=("thumbnails", "published"), default="thumbnails")
     parser.add_argument("--part", choices=("query", "validation"), default="query")
     parser.add_argument("--bits", type=int, nargs="+", default=(SHORT_BITS, BITS), help="the first so many")
     parser.add_argument("--out", type=Path, help="otherwise the lines are only printed")
@@ -46,7 +48,8 @@ def main() -> None:
         if (options.values / f"{source.name}-pictures.npy").exists():
             asking = source.query if options.part == "query" else source.validation
             for cell in cells(source, asking, options.values, options.bits):
-                found.append({"model": options.model, "part": options.part} | cell | {"command": command(options)})
+                asked = {"model": options.model, "pictures": options.pictures, "part": options.part}
+                found.append(asked | cell | {"command": command(options)})
                 print(*(f"{name} {said}" for name, said in found[-1].items() if name in SHOWN), flush=True)
     if options.out:
         before = [json.loads(line) for line in read_lines(options.out)] if options.out.exists() else []
@@ -56,19 +59,21 @@ def main() -> None:
 
 
 SHOWN = (
-    *("model", "dataset", "bits", "gallery", "direction", "rule", "mode"),
+    *("model", "pictures", "dataset", "bits", "gallery", "direction", "rule", "mode"),
     *("recall_at_1", "recall_at_10", "recall_at_100", "map_all"),
 )
 
 
 def replaced(cell: Cell, options: argparse.Namespace) -> bool:
     """Whether a line of the file is told anew."""
-    return (cell["model"], cell["part"]) == (options.model, options.part) and cell["bits"] in options.bits
+    told = (options.model, options.pictures, options.part)
+    return (cell["model"], cell["pictures"], cell["part"]) == told and cell["bits"] in options.bits
 
 
 def command(options: argparse.Namespace) -> str:
     """What repeats a cell, without the folders of this machine."""
-    return f"python -m recipes.photo.score DATA VALUES --model {options.model} --part {options.part}"
+    asked = f"--model {options.model} --pictures {options.pictures} --part {options.part}"
+    return f"python -m recipes.photo.score {'DATA' if options.pictures == 'thumbnails' else 'FULL'} VALUES {asked}"
 
 
 def cells(source: Source, asking: Rows, folder: Path, lengths: Sequence[int]) -> Iterator[Cell]:

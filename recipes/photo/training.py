@@ -21,12 +21,14 @@ class Settings:
 
     epochs: int = 34
     batch: int = 512
-    side: int = 224  # pixels of the crops
+    side: int = 256  # pixels of the crops
     lr: float = 1e-3  # of the new layers, at its peak
     backbone_lr: float = 3e-4
     decay: float = 1e-4
-    dropout: float = 0.2
-    word_dropout: float = 0.1
+    dropout: float = 0.3  # before both layers of a head
+    skipped: float = 0.2  # share of pictures that pass by the backbone's last block
+    word_dropout: float = 0.15
+    word_noise: float = 0.3  # numbers of a word's vector have a standard deviation of 1
     average: float = 1.0  # epochs over which weights are averaged, the last ones counting most; five came too late
     loss: LossSettings = field(default_factory=LossSettings)
     seed: int = 0
@@ -35,10 +37,10 @@ class Settings:
 class Networks(nn.Module):
     """All that is trained."""
 
-    def __init__(self, table: Tensor, components: int, dropout: float):
+    def __init__(self, table: Tensor, components: int, settings: Settings):
         super().__init__()
-        self.pictures = PictureNetwork(dropout)
-        self.sentences = SentenceNetwork(table, dropout)
+        self.pictures = PictureNetwork(settings.dropout, settings.skipped)
+        self.sentences = SentenceNetwork(table, settings.dropout, settings.word_noise)
         self.meaning = Meaning(components)
 
 
@@ -71,7 +73,7 @@ class Training:
         networks, pairs, weights = self.networks, self.pairs, self.settings.loss
         with_labels = rows < len(pairs.labels.labels)
         chosen = pairs.some_sentences(rows)
-        pixels = views(pairs.pixels[rows], self.settings.side).contiguous(memory_format=torch.channels_last)
+        pixels = views(pairs.some_pixels(rows), self.settings.side).contiguous(memory_format=torch.channels_last)
         ids = forget_words(pairs.ids[chosen], self.settings.word_dropout)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             seen = networks.pictures.head.hidden(networks.pictures.pooled(pixels))

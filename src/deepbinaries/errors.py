@@ -1,7 +1,7 @@
 """One family of errors; each message says what is wrong, where, and what to do next."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 
 class Error(Exception):
@@ -17,6 +17,17 @@ class Error(Exception):
         super().__init__(f"{problem}; {next_step}")
         self.problem = problem
         self.next_step = next_step
+
+    def __reduce__(self) -> tuple[Callable[..., "Error"], tuple[type["Error"], str, str]]:
+        """How it travels from one process to another: one that cannot be told makes the other wait for ever."""
+        return _told_again, (type(self), self.problem, self.next_step)
+
+
+def _told_again(kind: type[Error], problem: str, next_step: str) -> Error:
+    """The error, without asking its own class how it came to these words."""
+    error = kind.__new__(kind)
+    Error.__init__(error, problem, next_step=next_step)
+    return error
 
 
 class UsageError(Error):

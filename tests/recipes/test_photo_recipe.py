@@ -10,7 +10,7 @@ import torch
 
 from deepbinaries.datasets import load
 from deepbinaries.datasets.splits import ids_digest
-from recipes.photo import baselines, encode, score, train, words
+from recipes.photo import baselines, batches, encode, pixels, score, train, words
 from recipes.photo.augmentation import forget_words, views
 from recipes.photo.checkpoint import read_facts, read_networks
 from recipes.photo.networks import WORD_SIZE, Dropout, SentenceNetwork
@@ -68,9 +68,12 @@ def trained(data):
     """The file that a short training leaves."""
     out = data / "photo.safetensors"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "ENCODE_SIDE", 32)
+        patch.setattr(train, "SIDE", 32)
         patch.setattr(train, "OTHER_SIDES", (64,))
-        run(train, data, "--cache", data / "cache", "--out", out, "--epochs", 1, "--batch", 8, "--side", 32)
+        patch.setattr(pixels, "SIDE", 48)
+        patch.setattr(batches, "SIDE", 48)
+        arguments = ["--thumbnails", data, "--cache", data / "cache", "--out", out]
+        run(train, data, *arguments, "--epochs", 1, "--batch", 8, "--side", 32)
     return out
 
 
@@ -97,7 +100,9 @@ def test_a_short_training_saves_networks_that_can_be_read(data, trained):
 
 
 def test_the_file_says_what_was_found_on_the_validation_parts(trained):
-    assert set(read_facts(trained)["found"]) == {"coco18 128", "coco18 64", "iapr22 128", "iapr22 64"}
+    both = {f"{name} {bits}" for name in ("coco18", "iapr22") for bits in (128, 64)}
+    small = {f"{name} thumbnails {bits}" for name in ("coco18", "iapr22") for bits in (128, 64)}
+    assert set(read_facts(trained)["found"]) == both | small
 
 
 def test_every_item_has_values_on_both_sides(values):
