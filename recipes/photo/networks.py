@@ -52,7 +52,7 @@ def skip_blocks(backbone: EfficientNetLite0, share: float) -> None:
     """
     blocks = [block for block in backbone._blocks if block._residual]
     for number, block in enumerate(blocks, 1):
-        block._bn2.register_forward_hook(partial(_skipped, share=share * number / len(blocks)))
+        block.get_submodule("_bn2").register_forward_hook(partial(_skipped, share=share * number / len(blocks)))
 
 
 def _skipped(norm: nn.Module, _: Any, values: Tensor, share: float) -> Tensor:
