@@ -12,11 +12,7 @@ Differs from the paper in: `bits` is the number of directions. Where the views s
 zero, which no cosine notices.
 """
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +22,8 @@ from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.hashers.covariances import covariances, root, share, shared_directions
 from deepbinaries.hashers.linear import LINEAR, encode_linear, linear
 from deepbinaries.hashers.padding import pad, shortage
-from deepbinaries.hashers.saving import load_learnt, save_learnt
-from deepbinaries.hashers.settings import changed, check_bits, check_not_negative
+from deepbinaries.hashers.settings import check_bits, check_not_negative
+from deepbinaries.hashers.shallow import Learnt, Log, ShallowHasher
 
 SCALES = ("none", "correlation")
 
@@ -50,59 +46,26 @@ class CCASettings:
 PRESETS = {"cca": CCASettings()}
 
 
-class CCA:
+class CCA(ShallowHasher):
     """The method: (x - mean_x) Wx for pictures, (y - mean_y) Wy for sentences."""
 
+    method = "cca"
+    presets = PRESETS
+    shapes = LINEAR
     ranking = "cosine"  # its values are compared as they are, not by their signs
+    settings: CCASettings
 
-    def __init__(self, settings: CCASettings = PRESETS["cca"], *, device: str = "auto"):
-        self.settings = settings
-        self.device = device  # it runs on the CPU whatever is asked for
-        self.learnt_: dict[str, NDArray[Any]] = {}  # mean and projection of each view
-
-    @classmethod
-    def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
-        """The hasher of a preset, with some settings changed."""
-        return cls(changed(PRESETS, name, settings), device=device)
-
-    @property
-    def bits(self) -> int:
-        """How many values an item has."""
-        return self.settings.bits
-
-    def fit(
-        self,
-        pairs: Pairs,
-        *,
-        validation: Pairs | None = None,  # noqa: ARG002 - there are no epochs to score
-        checkpoints: Path | None = None,  # noqa: ARG002 - nor anything to resume
-        log: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> Self:
-        """Learn both projections from the pairs, in one step that `log` is told as the only epoch."""
-        began, settings, S = time.monotonic(), self.settings, covariances(pairs)
+    def learn(self, pairs: Pairs, log: Log) -> Learnt:
+        """Both projections, found in one step."""
+        settings, S = self.settings, covariances(pairs)
         Rx, Ry = (root(Saa, share(Saa, settings.regularisation)) for Saa in (S.Sxx, S.Syy))
         Wx, Wy, s = shared_directions(S.Sxy, Rx, Ry)
         if settings.scale == "correlation":
             Wx, Wy = Wx * s, Wy * s
         Wx, Wy = pad(Wx, Wy, Rx, Ry, settings.bits, padding="constant", rng=np.random.default_rng(0))
-        self.learnt_ = linear(S.mean_x, S.mean_y, Wx, Wy)
-        entry: dict[str, Any] = {"epoch": 1, "correlation": float(s[: settings.bits].mean())}
-        entry |= shortage(len(s), settings.bits, "constant")
-        log(entry | {"seconds": round(time.monotonic() - began, 3)})
-        return self
+        log({"correlation": float(s[: settings.bits].mean())} | shortage(len(s), settings.bits, "constant"))
+        return linear(S.mean_x, S.mean_y, Wx, Wy)
 
     def encode(self, batch: Images | Texts) -> NDArray[np.float32]:
         """The projections of pictures or sentences, (n, bits), to be compared by their cosine."""
-        return encode_linear(self.learnt_, batch, method="cca")
-
-    def save(self, folder: str | Path) -> None:
-        """Write `hasher.safetensors` and `hasher.json`."""
-        save_learnt(folder, "cca", self.settings, self.learnt_)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Read what `save` wrote; anything else is refused."""
-        settings, learnt = load_learnt(folder, "cca", CCASettings, LINEAR)
-        hasher = cls(settings, device=device)
-        hasher.learnt_ = learnt
-        return hasher
+        return encode_linear(self.learnt_, batch, method=self.method)

@@ -15,11 +15,9 @@ An item that has both views can be given one code of both, `encode_pair`. Codes 
 no other method has such codes, and results of the two kinds must not be mixed.
 """
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +26,11 @@ from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.hashers.covariances import Covariances, covariances
 from deepbinaries.hashers.linear import LINEAR, encode_linear, linear
-from deepbinaries.hashers.saving import load_learnt, save_learnt
-from deepbinaries.hashers.settings import changed, check_bits, check_not_negative
+from deepbinaries.hashers.settings import check_bits, check_not_negative
+from deepbinaries.hashers.shallow import Learnt, Log, ShallowHasher
 from deepbinaries.hashers.views import Floats
 
-LEARNT = LINEAR | {"images.together": ("dx", "bits"), "texts.together": ("dy", "bits")}
+SHAPES = LINEAR | {"images.together": ("dx", "bits"), "texts.together": ("dy", "bits")}
 
 
 @dataclass(frozen=True)
@@ -61,50 +59,31 @@ class CMFHSettings:
 PRESETS = {"cmfh": CMFHSettings(), "cmfh-scaled": replace(CMFHSettings(), size=0.3)}
 
 
-class CMFH:
+class CMFH(ShallowHasher):
     """The method: sgn((x - mean_x) P_1) for pictures, sgn((y - mean_y) P_2) for sentences."""
 
-    def __init__(self, settings: CMFHSettings = PRESETS["cmfh"], *, device: str = "auto"):
-        self.settings = settings
-        self.device = device  # it runs on the CPU whatever is asked for
-        self.learnt_: dict[str, NDArray[Any]] = {}  # mean, projection P_t and share A_t of each view
+    method = "cmfh"
+    presets = PRESETS
+    shapes = SHAPES  # mean, projection P_t and share A_t of each view
+    settings: CMFHSettings
 
-    @classmethod
-    def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
-        """The hasher of a preset, with some settings changed."""
-        return cls(changed(PRESETS, name, settings), device=device)
-
-    @property
-    def bits(self) -> int:
-        """The length of a code."""
-        return self.settings.bits
-
-    def fit(
-        self,
-        pairs: Pairs,
-        *,
-        validation: Pairs | None = None,  # noqa: ARG002 - there is nothing to stop early
-        checkpoints: Path | None = None,  # noqa: ARG002 - it is soon done again
-        log: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> Self:
-        """Learn both projections from the pairs; `log` is told the objective of each iteration."""
-        began, settings, S = time.monotonic(), self.settings, covariances(pairs)
+    def learn(self, pairs: Pairs, log: Log) -> Learnt:
+        """Both projections; `log` is told the objective of each iteration."""
+        settings, S = self.settings, covariances(pairs)
         scale_x, scale_y = (_scale(Saa, S.n, settings.size) for Saa in (S.Sxx, S.Syy))
         scaled = replace(S, Sxx=S.Sxx * scale_x**2, Syy=S.Syy * scale_y**2, Sxy=S.Sxy * scale_x * scale_y)
         before = np.inf
-        for epoch, state in enumerate(factorise(scaled, settings), start=1):
-            entry = {"epoch": epoch, "objective": state.objective, "image_scale": scale_x, "text_scale": scale_y}
-            log(entry | {"seconds": round(time.monotonic() - began, 3)})
-            if epoch == settings.iterations or before - state.objective <= 1e-6 * before < np.inf:
+        for iteration, state in enumerate(factorise(scaled, settings), start=1):
+            log({"objective": state.objective, "image_scale": scale_x, "text_scale": scale_y})
+            if iteration == settings.iterations or before - state.objective <= 1e-6 * before < np.inf:
                 break
             before = state.objective
-        self.learnt_ = linear(S.mean_x, S.mean_y, state.P[0] * scale_x, state.P[1] * scale_y)
-        self.learnt_ |= {"images.together": state.A[0] * scale_x, "texts.together": state.A[1] * scale_y}
-        return self
+        together = {"images.together": state.A[0] * scale_x, "texts.together": state.A[1] * scale_y}
+        return linear(S.mean_x, S.mean_y, state.P[0] * scale_x, state.P[1] * scale_y) | together
 
     def encode(self, batch: Images | Texts) -> NDArray[np.float32]:
         """The projections of pictures or sentences, (n, bits); the signs are the codes."""
-        return encode_linear(self.learnt_, batch, method="cmfh")
+        return encode_linear(self.learnt_, batch, method=self.method)
 
     def encode_pair(self, images: Images, texts: Texts) -> NDArray[np.float32]:
         """The values of items that have both views, (n, bits): their rows of V; the signs are unified codes."""
@@ -112,19 +91,7 @@ class CMFH:
             raise DataError(f"{len(images)} pictures and {len(texts)} texts are no pairs", next_step="give as many")
         parts = {name: array for name, array in self.learnt_.items() if name.endswith(".mean")}
         parts |= {f"{view}.projection": self.learnt_[f"{view}.together"] for view in ("images", "texts") if parts}
-        return encode_linear(parts, images, method="cmfh") + encode_linear(parts, texts, method="cmfh")
-
-    def save(self, folder: str | Path) -> None:
-        """Write `hasher.safetensors` and `hasher.json`."""
-        save_learnt(folder, "cmfh", self.settings, self.learnt_)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Read what `save` wrote; anything else is refused."""
-        settings, learnt = load_learnt(folder, "cmfh", CMFHSettings, LEARNT)
-        hasher = cls(settings, device=device)
-        hasher.learnt_ = learnt
-        return hasher
+        return encode_linear(parts, images, method=self.method) + encode_linear(parts, texts, method=self.method)
 
 
 class State(NamedTuple):

@@ -12,12 +12,9 @@ offsets at the weighted mean the loss stops falling after some sixteen bits. Lea
 usual, among a sample of the items. Codes are compared by their plain distance; the weight of each bit is kept beside.
 """
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +26,8 @@ from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.hashers.krylov import leading_pair
 from deepbinaries.hashers.linear import WITH_OFFSETS, encode_linear, linear
 from deepbinaries.hashers.sampling import sampled
-from deepbinaries.hashers.saving import load_learnt, save_learnt
-from deepbinaries.hashers.settings import changed, check_bits
+from deepbinaries.hashers.settings import check_bits
+from deepbinaries.hashers.shallow import Learnt, Log, ShallowHasher
 from deepbinaries.hashers.views import Floats, matrix
 
 DRAWS = 1000  # of as many pairs as are wanted: after these, similar pairs are too rare to go on looking
@@ -63,35 +60,17 @@ class CMSSHSettings:
 PRESETS = {"cmssh": CMSSHSettings()}
 
 
-class CMSSH:
+class CMSSH(ShallowHasher):
     """The method: sgn(p_k'(x - mean_x) + a_k) for pictures, sgn(q_k'(y - mean_y) + b_k) for texts."""
 
-    def __init__(self, settings: CMSSHSettings = PRESETS["cmssh"], *, device: str = "auto"):
-        self.settings = settings
-        self.device = device  # it runs on the CPU whatever is asked for
-        self.learnt_: dict[str, NDArray[Any]] = {}  # mean, projection and offset of each view; the weight of each bit
+    method = "cmssh"
+    presets = PRESETS
+    shapes = WITH_OFFSETS | {"weights": ("bits",)}  # the weight of each bit beside
+    settings: CMSSHSettings
 
-    @classmethod
-    def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
-        """The hasher of a preset, with some settings changed."""
-        return cls(changed(PRESETS, name, settings), device=device)
-
-    @property
-    def bits(self) -> int:
-        """The length of a code."""
-        return self.settings.bits
-
-    def fit(
-        self,
-        pairs: Pairs,
-        *,
-        validation: Pairs | None = None,  # noqa: ARG002 - there are no epochs to score
-        checkpoints: Path | None = None,  # noqa: ARG002 - nor anything to resume
-        log: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> Self:
-        """Learn bit after bit from drawn pairs of pictures and texts; `log` is told of it as the only epoch."""
-        began, settings = time.monotonic(), self.settings
-        rng = np.random.default_rng(settings.seed)
+    def learn(self, pairs: Pairs, log: Log) -> Learnt:
+        """The weak learner of each bit, found one after the other from drawn pairs of pictures and texts."""
+        settings, rng = self.settings, np.random.default_rng(self.settings.seed)
         pairs = sampled(pairs, settings.sample, rng)
         i, j, s = drawn_pairs(pairs.labels, settings.similar, settings.different, rng)
         X, Y = matrix(pairs.images), matrix(pairs.texts)
@@ -100,26 +79,12 @@ class CMSSH:
         Y -= mean_y.astype(np.float32)
         learners = islice(boosting(X, Y, i, j, s, rng), settings.bits)
         p, a, q, b, alpha = (np.array(part) for part in zip(*learners, strict=True))
-        self.learnt_ = linear(mean_x, mean_y, p.T, q.T) | {"images.offset": a, "texts.offset": b, "weights": alpha}
-        entry = {"epoch": 1, "similar": int((s > 0).sum()), "different": int((s < 0).sum())}
-        log(entry | {"seconds": round(time.monotonic() - began, 3)})
-        return self
+        log({"similar": int((s > 0).sum()), "different": int((s < 0).sum())})
+        return linear(mean_x, mean_y, p.T, q.T) | {"images.offset": a, "texts.offset": b, "weights": alpha}
 
     def encode(self, batch: Images | Texts) -> NDArray[np.float32]:
         """The projections of pictures or texts with their offsets, (n, bits); the signs are the codes."""
-        return encode_linear(self.learnt_, batch, method="cmssh")
-
-    def save(self, folder: str | Path) -> None:
-        """Write `hasher.safetensors` and `hasher.json`."""
-        save_learnt(folder, "cmssh", self.settings, self.learnt_)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Read what `save` wrote; anything else is refused."""
-        settings, learnt = load_learnt(folder, "cmssh", CMSSHSettings, WITH_OFFSETS | {"weights": ("bits",)})
-        hasher = cls(settings, device=device)
-        hasher.learnt_ = learnt
-        return hasher
+        return encode_linear(self.learnt_, batch, method=self.method)
 
 
 def drawn_pairs(

@@ -12,11 +12,7 @@ Differs from the paper in: the affinity and both weights are our choice, since t
 Laplacian and is ridge regression; `cvfl-lap` has it.
 """
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +27,8 @@ from deepbinaries.hashers.regression import (
     in_direction,
     regression,
 )
-from deepbinaries.hashers.saving import load_learnt, save_learnt
-from deepbinaries.hashers.settings import changed, check_bits, check_not_negative
+from deepbinaries.hashers.settings import check_bits, check_not_negative
+from deepbinaries.hashers.shallow import Learnt, Log, ShallowHasher
 from deepbinaries.hashers.views import Floats
 
 
@@ -58,37 +54,24 @@ class CVFLSettings:
 PRESETS = {"cvfl": CVFLSettings(), "cvfl-lap": replace(CVFLSettings(), smoothness=0.1)}
 
 
-class CVFL:
+class CVFL(ShallowHasher):
     """The method: x - mean_x for pictures, (y - mean_y) A for sentences."""
 
+    method = "cvfl"
+    presets = PRESETS
+    shapes = REGRESSION  # the means of both views, and A
     ranking = "cosine"  # its values are compared as they are, not by their signs
     follows_bits = False  # there are as many values as the predicted view has features
-
-    def __init__(self, settings: CVFLSettings = PRESETS["cvfl"], *, device: str = "auto"):
-        self.settings = settings
-        self.device = device  # it runs on the CPU whatever is asked for
-        self.learnt_: dict[str, NDArray[Any]] = {}  # the means of both views, and A
-
-    @classmethod
-    def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
-        """The hasher of a preset, with some settings changed."""
-        return cls(changed(PRESETS, name, settings), device=device)
+    settings: CVFLSettings
 
     @property
     def bits(self) -> int:
         """How many values an item has: once it has learnt, as many as the predicted view has features."""
         return len(self.learnt_["to.mean"]) if self.learnt_ else self.settings.bits
 
-    def fit(
-        self,
-        pairs: Pairs,
-        *,
-        validation: Pairs | None = None,  # noqa: ARG002 - there are no epochs to score
-        checkpoints: Path | None = None,  # noqa: ARG002 - nor anything to resume
-        log: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> Self:
-        """Learn the map from the pairs, in one step that `log` is told as the only epoch."""
-        began, settings, S = time.monotonic(), self.settings, covariances(pairs)
+    def learn(self, pairs: Pairs, log: Log) -> Learnt:
+        """The map A, found in one step."""
+        settings, S = self.settings, covariances(pairs)
         G, across = in_direction(S, settings.direction)
         Lv = None
         if settings.smoothness:
@@ -98,25 +81,12 @@ class CVFL:
                 raw = S.Syy + S.n * np.outer(S.mean_y, S.mean_y)
             Lv = settings.smoothness * laplacian(raw, settings.neighbours)
         A = smooth_ridge(G, across, share(G, settings.ridge), Lv)
-        self.learnt_ = regression(S, A, settings.direction)
-        log({"epoch": 1, "values": self.bits, "seconds": round(time.monotonic() - began, 3)})
-        return self
+        log({"values": A.shape[1]})
+        return regression(S, A, settings.direction)
 
     def encode(self, batch: Images | Texts) -> NDArray[np.float32]:
         """Pictures and sentences in the space of the predicted view, (n, bits), to be compared by their cosine."""
-        return encode_regression(self.learnt_, batch, direction=self.settings.direction, method="cvfl")
-
-    def save(self, folder: str | Path) -> None:
-        """Write `hasher.safetensors` and `hasher.json`."""
-        save_learnt(folder, "cvfl", self.settings, self.learnt_)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Read what `save` wrote; anything else is refused."""
-        settings, learnt = load_learnt(folder, "cvfl", CVFLSettings, REGRESSION)
-        hasher = cls(settings, device=device)
-        hasher.learnt_ = learnt
-        return hasher
+        return encode_regression(self.learnt_, batch, direction=self.settings.direction, method=self.method)
 
 
 def smooth_ridge(G: Floats, S: Floats, ridge: float, Lv: Floats | None = None) -> Floats:

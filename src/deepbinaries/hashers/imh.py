@@ -19,11 +19,8 @@ those of whatever it encodes, so that a code would depend on its neighbours in t
 paper's are not known.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +32,8 @@ from deepbinaries.hashers.kernels import squared_distances
 from deepbinaries.hashers.krylov import smallest_eigenvectors
 from deepbinaries.hashers.linear import WITH_OFFSETS, encode_linear, linear
 from deepbinaries.hashers.sampling import sampled
-from deepbinaries.hashers.saving import load_learnt, save_learnt
-from deepbinaries.hashers.settings import changed, check_bits, check_not_negative
+from deepbinaries.hashers.settings import check_bits, check_not_negative
+from deepbinaries.hashers.shallow import Learnt, Log, ShallowHasher
 from deepbinaries.hashers.views import Floats, matrix
 
 ROWS = 1000  # whose distances to all others are in memory at once
@@ -66,35 +63,17 @@ class IMHSettings:
 PRESETS = {"imh": IMHSettings()}
 
 
-class IMH:
+class IMH(ShallowHasher):
     """The method: sgn((x_t - mean_t) W_t - median_t) for the items of either view."""
 
-    def __init__(self, settings: IMHSettings = PRESETS["imh"], *, device: str = "auto"):
-        self.settings = settings
-        self.device = device  # it runs on the CPU whatever is asked for
-        self.learnt_: dict[str, NDArray[Any]] = {}  # mean, projection and offset of each view
+    method = "imh"
+    presets = PRESETS
+    shapes = WITH_OFFSETS
+    settings: IMHSettings
 
-    @classmethod
-    def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
-        """The hasher of a preset, with some settings changed."""
-        return cls(changed(PRESETS, name, settings), device=device)
-
-    @property
-    def bits(self) -> int:
-        """The length of a code."""
-        return self.settings.bits
-
-    def fit(
-        self,
-        pairs: Pairs,
-        *,
-        validation: Pairs | None = None,  # noqa: ARG002 - there are no epochs to score
-        checkpoints: Path | None = None,  # noqa: ARG002 - nor anything to resume
-        log: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> Self:
-        """Learn both projections from a sample of the pairs; `log` is told of it as the only epoch."""
-        began, settings = time.monotonic(), self.settings
-        rng = np.random.default_rng(settings.seed)
+    def learn(self, pairs: Pairs, log: Log) -> Learnt:
+        """Both projections and their medians, found from a sample of the pairs."""
+        settings, rng = self.settings, np.random.default_rng(self.settings.seed)
         pairs = sampled(pairs, settings.sample, rng)
         if len(pairs) <= settings.bits:
             raise DataError(
@@ -112,25 +91,12 @@ class IMH:
         signs = np.where(Wx[np.abs(Wx).argmax(axis=0), np.arange(settings.bits)] < 0, -1.0, 1.0)
         Wx, Wy = Wx * signs, Wy * signs
         offsets = [offset(V @ W) for V, W in zip(centred, (Wx, Wy), strict=True)]
-        self.learnt_ = linear(mean_x, mean_y, Wx, Wy) | {"images.offset": offsets[0], "texts.offset": offsets[1]}
-        log({"epoch": 1, "objective": float(e.sum()), "seconds": round(time.monotonic() - began, 3)})
-        return self
+        log({"objective": float(e.sum())})
+        return linear(mean_x, mean_y, Wx, Wy) | {"images.offset": offsets[0], "texts.offset": offsets[1]}
 
     def encode(self, batch: Images | Texts) -> NDArray[np.float32]:
         """The projections of pictures or texts from which the medians are taken off, (n, bits)."""
-        return encode_linear(self.learnt_, batch, method="imh")
-
-    def save(self, folder: str | Path) -> None:
-        """Write `hasher.safetensors` and `hasher.json`."""
-        save_learnt(folder, "imh", self.settings, self.learnt_)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Read what `save` wrote; anything else is refused."""
-        settings, learnt = load_learnt(folder, "imh", IMHSettings, WITH_OFFSETS)
-        hasher = cls(settings, device=device)
-        hasher.learnt_ = learnt
-        return hasher
+        return encode_linear(self.learnt_, batch, method=self.method)
 
 
 def regressor(X: Floats, regularisation: float) -> Floats:

@@ -11,12 +11,8 @@ pictures' features, since TVDB's paper gives one value for 4096 dimensions, the 
 is not published. It is computed from the covariances alone (Dayal, MacGregor 1997), with columns centred, not scaled.
 """
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +28,8 @@ from deepbinaries.hashers.regression import (
     in_direction,
     regression,
 )
-from deepbinaries.hashers.saving import load_learnt, save_learnt
-from deepbinaries.hashers.settings import changed, check_bits
+from deepbinaries.hashers.settings import check_bits
+from deepbinaries.hashers.shallow import Learnt, Log, ShallowHasher
 from deepbinaries.hashers.views import Floats
 
 ROUNDING = 1e-10  # a share of the whole, below which nothing is left to predict, or to predict from
@@ -57,57 +53,31 @@ class PLSRSettings:
 PRESETS = {"plsr": PLSRSettings()}
 
 
-class PLSR:
+class PLSR(ShallowHasher):
     """The method: x - mean_x for pictures, (y - mean_y) B for sentences."""
 
+    method = "plsr"
+    presets = PRESETS
+    shapes = REGRESSION  # the means of both views, and B
     ranking = "cosine"  # its values are compared as they are, not by their signs
     follows_bits = False  # there are as many values as the predicted view has features
-
-    def __init__(self, settings: PLSRSettings = PRESETS["plsr"], *, device: str = "auto"):
-        self.settings = settings
-        self.device = device  # it runs on the CPU whatever is asked for
-        self.learnt_: dict[str, NDArray[Any]] = {}  # the means of both views, and B
-
-    @classmethod
-    def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
-        """The hasher of a preset, with some settings changed."""
-        return cls(changed(PRESETS, name, settings), device=device)
+    settings: PLSRSettings
 
     @property
     def bits(self) -> int:
         """How many values an item has: once it has learnt, as many as the predicted view has features."""
         return len(self.learnt_["to.mean"]) if self.learnt_ else self.settings.bits
 
-    def fit(
-        self,
-        pairs: Pairs,
-        *,
-        validation: Pairs | None = None,  # noqa: ARG002 - there are no epochs to score
-        checkpoints: Path | None = None,  # noqa: ARG002 - nor anything to resume
-        log: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> Self:
-        """Learn the regression from the pairs, in one step that `log` is told as the only epoch."""
-        began, settings, S = time.monotonic(), self.settings, covariances(pairs)
+    def learn(self, pairs: Pairs, log: Log) -> Learnt:
+        """The regression B, found in one step."""
+        settings, S = self.settings, covariances(pairs)
         B, used = pls(*in_direction(S, settings.direction), settings.components)
-        self.learnt_ = regression(S, B, settings.direction)
-        log({"epoch": 1, "components": used, "values": self.bits, "seconds": round(time.monotonic() - began, 3)})
-        return self
+        log({"components": used, "values": B.shape[1]})
+        return regression(S, B, settings.direction)
 
     def encode(self, batch: Images | Texts) -> NDArray[np.float32]:
         """Pictures and sentences in the space of the predicted view, (n, bits), to be compared by their cosine."""
-        return encode_regression(self.learnt_, batch, direction=self.settings.direction, method="plsr")
-
-    def save(self, folder: str | Path) -> None:
-        """Write `hasher.safetensors` and `hasher.json`."""
-        save_learnt(folder, "plsr", self.settings, self.learnt_)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Read what `save` wrote; anything else is refused."""
-        settings, learnt = load_learnt(folder, "plsr", PLSRSettings, REGRESSION)
-        hasher = cls(settings, device=device)
-        hasher.learnt_ = learnt
-        return hasher
+        return encode_regression(self.learnt_, batch, direction=self.settings.direction, method=self.method)
 
 
 def pls(G: Floats, S: Floats, components: int, *, tolerance: float = 1e-4) -> tuple[Floats, int]:

@@ -15,11 +15,7 @@ Differs from the paper in: its text was not at hand, only its abstract. Objectiv
 from that and from what surveys say, so that results speak of this reading, not of the authors' own.
 """
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +24,8 @@ from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.hashers.covariances import covariances
 from deepbinaries.hashers.linear import LINEAR, encode_linear, linear
-from deepbinaries.hashers.saving import load_learnt, save_learnt
-from deepbinaries.hashers.settings import changed, check_bits, check_not_negative
+from deepbinaries.hashers.settings import check_bits, check_not_negative
+from deepbinaries.hashers.shallow import Learnt, Log, ShallowHasher
 from deepbinaries.hashers.views import BLOCK, Floats, matrix
 
 Singles = NDArray[np.float32]
@@ -55,34 +51,17 @@ class QCHSettings:
 PRESETS = {"qch": QCHSettings()}
 
 
-class QCH:
+class QCH(ShallowHasher):
     """The method: sgn((x - mean_x) Tx Wx) for pictures, sgn((y - mean_y) Ty Wy) for sentences; T whitens."""
 
-    def __init__(self, settings: QCHSettings = PRESETS["qch"], *, device: str = "auto"):
-        self.settings = settings
-        self.device = device  # it runs on the CPU whatever is asked for
-        self.learnt_: dict[str, NDArray[Any]] = {}  # mean and projection of each view
+    method = "qch"
+    presets = PRESETS
+    shapes = LINEAR
+    settings: QCHSettings
 
-    @classmethod
-    def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
-        """The hasher of a preset, with some settings changed."""
-        return cls(changed(PRESETS, name, settings), device=device)
-
-    @property
-    def bits(self) -> int:
-        """The length of a code."""
-        return self.settings.bits
-
-    def fit(
-        self,
-        pairs: Pairs,
-        *,
-        validation: Pairs | None = None,  # noqa: ARG002 - there is nothing to stop early
-        checkpoints: Path | None = None,  # noqa: ARG002 - it is soon done again
-        log: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> Self:
-        """Learn both projections from the pairs; `log` is told the objective of each iteration."""
-        began, settings, S = time.monotonic(), self.settings, covariances(pairs)
+    def learn(self, pairs: Pairs, log: Log) -> Learnt:
+        """Both projections; `log` is told the objective of each iteration."""
+        settings, S = self.settings, covariances(pairs)
         weight, N = settings.correlation, S.n
         Tx, Ty = whitening(S.Sxx, N), whitening(S.Syy, N)
         C = Tx.T @ (2 * S.XL @ S.YL.T if settings.labels else S.Sxy) @ Ty / N
@@ -94,31 +73,17 @@ class QCH:
         rotation = polar(np.random.default_rng(settings.seed).normal(size=(len(s), settings.bits)))
         Wx, Wy = U @ rotation, Vt.T @ rotation
         X, Y = matrix(pairs.images), matrix(pairs.texts)
-        for epoch in range(1, settings.iterations + 1):
+        for _ in range(settings.iterations):
             fits_x, XB = quantise(X, S.mean_x, Tx @ Wx)
             fits_y, YB = quantise(Y, S.mean_y, Ty @ Wy)
-            objective = (fits_x + fits_y) / N + weight * float(np.sum(Wx * (C @ Wy)))
-            log({"epoch": epoch, "objective": objective, "seconds": round(time.monotonic() - began, 3)})
+            log({"objective": (fits_x + fits_y) / N + weight * float(np.sum(Wx * (C @ Wy)))})
             Wx = polar(Tx.T @ XB / N + weight * C @ Wy)
             Wy = polar(Ty.T @ YB / N + weight * C.T @ Wx)
-        self.learnt_ = linear(S.mean_x, S.mean_y, Tx @ Wx, Ty @ Wy)
-        return self
+        return linear(S.mean_x, S.mean_y, Tx @ Wx, Ty @ Wy)
 
     def encode(self, batch: Images | Texts) -> NDArray[np.float32]:
         """The projections of pictures or sentences, (n, bits); the signs are the codes."""
-        return encode_linear(self.learnt_, batch, method="qch")
-
-    def save(self, folder: str | Path) -> None:
-        """Write `hasher.safetensors` and `hasher.json`."""
-        save_learnt(folder, "qch", self.settings, self.learnt_)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Read what `save` wrote; anything else is refused."""
-        settings, learnt = load_learnt(folder, "qch", QCHSettings, LINEAR)
-        hasher = cls(settings, device=device)
-        hasher.learnt_ = learnt
-        return hasher
+        return encode_linear(self.learnt_, batch, method=self.method)
 
 
 def whitening(S: Floats, n: int) -> Floats:

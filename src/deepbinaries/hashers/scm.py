@@ -15,11 +15,8 @@ with the length M. A public release stops the sequence where its leading value r
 canonical correlation analysis; the published numbers are those without, and `fallback="cca"` is the release's way.
 """
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +36,8 @@ from deepbinaries.hashers.covariances import (
 from deepbinaries.hashers.krylov import leading_pair
 from deepbinaries.hashers.linear import LINEAR, encode_linear, linear
 from deepbinaries.hashers.padding import check_padding, pad, shortage
-from deepbinaries.hashers.saving import load_learnt, save_learnt
-from deepbinaries.hashers.settings import changed, check_bits, check_not_negative
+from deepbinaries.hashers.settings import check_bits, check_not_negative
+from deepbinaries.hashers.shallow import Learnt, Log, ShallowHasher
 from deepbinaries.hashers.views import BLOCK, Floats, matrix
 
 FORMS = ("seq", "orth")
@@ -73,35 +70,17 @@ class SCMSettings:
 PRESETS = {"scm-seq": SCMSettings(), "scm-orth": SCMSettings(form="orth")}
 
 
-class SCM:
+class SCM(ShallowHasher):
     """The method: sgn((x - mean_x) Wx) for pictures, sgn((y - mean_y) Wy) for texts."""
 
-    def __init__(self, settings: SCMSettings = PRESETS["scm-seq"], *, device: str = "auto"):
-        self.settings = settings
-        self.device = device  # it runs on the CPU whatever is asked for
-        self.learnt_: dict[str, NDArray[Any]] = {}
+    method = "scm"
+    presets = PRESETS
+    shapes = LINEAR
+    settings: SCMSettings
 
-    @classmethod
-    def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
-        """The hasher of a preset, with some settings changed."""
-        return cls(changed(PRESETS, name, settings), device=device)
-
-    @property
-    def bits(self) -> int:
-        """The length of a code."""
-        return self.settings.bits
-
-    def fit(
-        self,
-        pairs: Pairs,
-        *,
-        validation: Pairs | None = None,  # noqa: ARG002 - there are no epochs to score
-        checkpoints: Path | None = None,  # noqa: ARG002 - nor anything to resume
-        log: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> Self:
-        """Learn both projections from the pairs and their labels; `log` is told of it as the only epoch."""
-        began, settings = time.monotonic(), self.settings
-        rng = np.random.default_rng(settings.seed)
+    def learn(self, pairs: Pairs, log: Log) -> Learnt:
+        """Both projections, found from the pairs and their labels."""
+        settings, rng = self.settings, np.random.default_rng(self.settings.seed)
         S = covariances(pairs)
         Rx, Ry = (root(Saa, settings.ridge + share(Saa, settings.regularisation)) for Saa in (S.Sxx, S.Syy))
         C = semantic_correlation(S)
@@ -110,28 +89,14 @@ class SCM:
         else:
             views = matrix(pairs.images), matrix(pairs.texts)
             Wx, Wy = sequence(C, S, Rx, Ry, views, settings.bits, fall_back=settings.fallback == "cca", rng=rng)
-        entry = {"epoch": 1, "directions": min(Wx.shape[1], settings.bits)}
-        entry |= shortage(Wx.shape[1], settings.bits, settings.padding)
+        found = Wx.shape[1]
         Wx, Wy = pad(Wx, Wy, Rx, Ry, settings.bits, padding=settings.padding, rng=rng)
-        self.learnt_ = linear(S.mean_x, S.mean_y, Wx, Wy)
-        log(entry | {"seconds": round(time.monotonic() - began, 3)})
-        return self
+        log({"directions": min(found, settings.bits)} | shortage(found, settings.bits, settings.padding))
+        return linear(S.mean_x, S.mean_y, Wx, Wy)
 
     def encode(self, batch: Images | Texts) -> NDArray[np.float32]:
         """The projections of pictures or texts, (n, bits); the signs are the codes."""
-        return encode_linear(self.learnt_, batch, method="scm")
-
-    def save(self, folder: str | Path) -> None:
-        """Write `hasher.safetensors` and `hasher.json`."""
-        save_learnt(folder, "scm", self.settings, self.learnt_)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Read what `save` wrote; anything else is refused."""
-        settings, learnt = load_learnt(folder, "scm", SCMSettings, LINEAR)
-        hasher = cls(settings, device=device)
-        hasher.learnt_ = learnt
-        return hasher
+        return encode_linear(self.learnt_, batch, method=self.method)
 
 
 def semantic_correlation(S: Covariances) -> Floats:

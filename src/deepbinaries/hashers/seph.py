@@ -16,11 +16,8 @@ codes, has a factor of 2 in the kernel and stops the regression early; none of t
 pairs as is usual, since the first stage looks at all pairs of items.
 """
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +29,9 @@ from deepbinaries.hashers.covariances import normalised_labels
 from deepbinaries.hashers.kernels import cluster_centres, mean_squared_distance, rbf
 from deepbinaries.hashers.logistic import kernel_logistic
 from deepbinaries.hashers.sampling import sampled
-from deepbinaries.hashers.saving import load_learnt, nothing_learnt, save_learnt
-from deepbinaries.hashers.settings import changed, check_bits, check_not_negative
+from deepbinaries.hashers.saving import nothing_learnt
+from deepbinaries.hashers.settings import check_bits, check_not_negative
+from deepbinaries.hashers.shallow import Learnt, Log, ShallowHasher
 from deepbinaries.hashers.views import Floats, blocks, check_width, matrix, view_of
 
 ROWS = 1000  # whose similarities to all others are in memory at once
@@ -79,41 +77,23 @@ class SePHSettings:
 PRESETS = {"seph-km": SePHSettings(), "seph-rnd": SePHSettings(anchors="rnd")}
 
 
-class SePH:
+class SePH(ShallowHasher):
     """The method: sgn(k(x)'w) for the items of either view, k(x) being how near x is to each anchor."""
 
-    def __init__(self, settings: SePHSettings = PRESETS["seph-km"], *, device: str = "auto"):
-        self.settings = settings
-        self.device = device  # it runs on the CPU whatever is asked for
-        self.learnt_: dict[str, NDArray[Any]] = {}  # anchors, kernel width and weights of each view; the bits' prior
+    method = "seph"
+    presets = PRESETS
+    shapes = SHAPES  # anchors, kernel width and weights of each view; the bits' prior
+    settings: SePHSettings
 
-    @classmethod
-    def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
-        """The hasher of a preset, with some settings changed."""
-        return cls(changed(PRESETS, name, settings), device=device)
-
-    @property
-    def bits(self) -> int:
-        """The length of a code."""
-        return self.settings.bits
-
-    def fit(
-        self,
-        pairs: Pairs,
-        *,
-        validation: Pairs | None = None,  # noqa: ARG002 - there are no epochs to score
-        checkpoints: Path | None = None,  # noqa: ARG002 - nor anything to resume
-        log: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> Self:
-        """Learn codes from labels, then both views' predictions of them; `log` is told of it as the only epoch."""
-        began, settings = time.monotonic(), self.settings
-        rng = np.random.default_rng(settings.seed)
+    def learn(self, pairs: Pairs, log: Log) -> Learnt:
+        """Both views' predictions of the codes that are found from labels."""
+        settings, rng = self.settings, np.random.default_rng(self.settings.seed)
         pairs = sampled(pairs, settings.sample, rng)
         H, divergence = semantic_values(pairs, settings, rng)
         B = sign(H).astype(np.float64)
         m = min(settings.n_anchors, len(pairs))
         rows = np.sort(rng.choice(len(pairs), m, replace=False))
-        learnt: dict[str, NDArray[Any]] = {"prior": prior_of(B)}
+        learnt: Learnt = {"prior": prior_of(B)}
         sides: dict[str, Images | Texts] = {"images": pairs.images, "texts": pairs.texts}
         for view, side in sides.items():
             X = matrix(side).astype(np.float64)
@@ -122,9 +102,8 @@ class SePH:
             K, K0 = rbf(X, anchors, width), rbf(anchors, anchors, width)
             weights = kernel_logistic(K, K0, B, settings.regularisation)
             learnt |= {f"{view}.anchors": anchors, f"{view}.width": np.array([width]), f"{view}.weights": weights}
-        self.learnt_ = learnt
-        log({"epoch": 1, "divergence": divergence, "seconds": round(time.monotonic() - began, 3)})
-        return self
+        log({"divergence": divergence})
+        return learnt
 
     def encode(self, batch: Images | Texts) -> NDArray[np.float32]:
         """The log odds of each bit of pictures or of texts, (n, bits); the signs are the codes."""
@@ -143,21 +122,9 @@ class SePH:
         pi = self.learnt_["prior"] if self.learnt_ else 0.5
         return (self._log_odds(images) + self._log_odds(texts) - np.log(pi / (1 - pi))).astype(np.float32)
 
-    def save(self, folder: str | Path) -> None:
-        """Write `hasher.safetensors` and `hasher.json`."""
-        save_learnt(folder, "seph", self.settings, self.learnt_)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Read what `save` wrote; anything else is refused."""
-        settings, learnt = load_learnt(folder, "seph", SePHSettings, SHAPES)
-        hasher = cls(settings, device=device)
-        hasher.learnt_ = learnt
-        return hasher
-
     def _log_odds(self, batch: Images | Texts) -> Floats:
         if not self.learnt_:
-            raise nothing_learnt("seph")
+            raise nothing_learnt(self.method)
         view = view_of(batch)
         anchors, width, weights = (self.learnt_[f"{view}.{part}"] for part in ("anchors", "width", "weights"))
         check_width(batch, anchors.shape[1])
