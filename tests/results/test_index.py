@@ -79,13 +79,15 @@ def test_the_photo_model_and_the_papers_tables_are_shown_where_they_are_there(co
     about = {"model": "shipped", "part": "query", "dataset": "coco18", "bits": 64, "gallery": 1000, "mode": "hamming"}
     recalls = {"recall_at_1": 0.111, "recall_at_10": 0.222, "recall_at_100": 0.333}
     (copy / "results/photo").mkdir(exist_ok=True)
-    (copy / "results/photo/cells.jsonl").write_text(json.dumps(about | recalls | {"direction": "text_to_image"}) + "\n")
+    (copy / "results/photo/cells.jsonl").write_text(
+        json.dumps(about | recalls | {"direction": "text_to_image", "pictures": "published"}) + "\n"
+    )
     number = {"row": "TVDB <3", "gallery": "database", "bits": 32, "direction": "image_to_text", "map_all": 0.444}
     number |= {"interval": [0.4, 0.5], "chance": 0.3, "paper": 0.555}
     made = {"format": "deepbinaries-paper", "title": "Table 2", "notes": ["A note."], "numbers": [number]}
     (copy / "results/reproduce/iapr22").mkdir(parents=True, exist_ok=True)
     (copy / "results/reproduce/iapr22/table2.json").write_text(json.dumps(made))
     page, _ = drawn(copy)
-    shown = ("<td>.222</td>", "iapr22: Table 2", "TVDB &lt;3", "<b>.444</b>", "paper .555")
+    shown = ("<td>.222</td>", "<td>published</td>", "iapr22: Table 2", "TVDB &lt;3", "<b>.444</b>", "paper .555")
     assert [part for part in shown if part not in page] == []
     assert 'href="reproduce/iapr22/table2.html"' in page
