@@ -77,6 +77,7 @@ def test_every_link_within_the_page_leads_somewhere():
 
 def test_the_photo_model_and_the_papers_tables_are_shown_where_they_are_there(copy):
     about = {"model": "shipped", "part": "query", "dataset": "coco18", "bits": 64, "gallery": 1000, "mode": "hamming"}
+    about |= {"pictures": "published", "direction": "text_to_image"}
     recalls = {"recall_at_1": 0.111, "recall_at_10": 0.222, "recall_at_100": 0.333}
     (copy / "results/photo").mkdir(exist_ok=True)
     (copy / "results/photo/cells.jsonl").write_text(
