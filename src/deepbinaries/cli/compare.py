@@ -21,7 +21,7 @@ from deepbinaries.cli.dataset import FromCaptions, Name, Root, Seed, SplitName, 
 from deepbinaries.cli.output import AsJson, complain, say, write_json, write_text
 from deepbinaries.cli.recipe import Read
 from deepbinaries.cli.settings import parse_settings
-from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, IgnoreLabel, ProposerPath
+from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, IgnoreLabel, ProposerPath, Vision
 from deepbinaries.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +40,17 @@ class TextView(StrEnum):
     COUNTS = "counts"
 
 
+Texts = Annotated[
+    TextView | None,
+    typer.Option(help="What methods on vectors see of a sentence: learnt features, or counts of words."),
+]
+ReadAs = Annotated[Read, typer.Option(help="The sentence that stands for an item, or all as one.")]
+Words = Annotated[int, typer.Option(help="Tokens of a sentence that are read.")]
+Galleries = Annotated[
+    str | None, typer.Option(help="Of database, clean, with-queries; default: the first two that hold items.")
+]
+
+
 def compare(
     context: typer.Context,
     name: Name,
@@ -47,9 +58,7 @@ def compare(
     out: Annotated[Path, typer.Option(help="The folder of the results; what is there is not made again.")],
     bits: Annotated[str, typer.Option(help="Lengths of codes, by commas.")] = "16,32,64,128",
     seeds: Annotated[str, typer.Option(help="Seeds of the methods, by commas.")] = "0",
-    galleries: Annotated[
-        str | None, typer.Option(help="Of database, clean, with-queries; default: the first two that hold items.")
-    ] = None,
+    galleries: Galleries = None,
     against: Annotated[
         str, typer.Option(help="The method that the others are tested against; default: the best of each column.")
     ] = "",
@@ -70,10 +79,7 @@ def compare(
         bool, typer.Option("--unified", help="Also judge codes of both views, where a method has them.")
     ] = False,
     ties: Annotated[str, typer.Option(help="expected, best, worst or by_row.")] = "expected",
-    texts: Annotated[
-        TextView | None,
-        typer.Option(help="What methods on vectors see of a sentence: learnt features, or counts of words."),
-    ] = None,
+    texts: Texts = None,
     rule: Annotated[
         str | None, typer.Option(help="A short name for what is relevant; default: by ignored labels.")
     ] = None,
@@ -85,12 +91,9 @@ def compare(
     labels_from_captions: FromCaptions = False,
     dataset_set: DatasetSet = None,
     ignore_label: IgnoreLabel = None,
-    vision: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="How pictures are seen (backbone, proposer, keep, ...), repeatable."),
-    ] = None,
-    read: Annotated[Read, typer.Option(help="The sentence that stands for an item, or all as one.")] = Read.FIRST,
-    words: Annotated[int, typer.Option(help="Tokens of a sentence that are read.")] = 12,
+    vision: Vision = None,
+    read: ReadAs = Read.FIRST,
+    words: Words = 12,
     features: Features = None,
     device: Device = "auto",
     backbone_weights: BackboneWeights = None,

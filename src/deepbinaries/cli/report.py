@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from deepbinaries.cli.compare import TextView, command_of, galleries_of, inputs_of
+from deepbinaries.cli.compare import Galleries, ReadAs, Texts, Words, command_of, galleries_of, inputs_of
 from deepbinaries.cli.contestants import numbers, read_contestants
 from deepbinaries.cli.dataset import FromCaptions, Name, Root, Seed, SplitName, SplitSet, load_dataset
 from deepbinaries.cli.output import AsJson, complain, say, write_json, write_text
 from deepbinaries.cli.recipe import Read
-from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, IgnoreLabel, ProposerPath
+from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, IgnoreLabel, ProposerPath, Vision
 from deepbinaries.errors import UsageError
 
 app = typer.Typer(rich_markup_mode=None, help="Reports on one's own data.")
@@ -26,9 +26,7 @@ def bits_command(
     method: Annotated[str, typer.Option(help="A name of `deepbinaries list methods`, or my.module:Class.")] = "tvdb",
     bits: Annotated[str, typer.Option(help="Lengths of codes, by commas.")] = "16,32,64,128,256",
     seeds: Annotated[str, typer.Option(help="Seeds of the method, by commas.")] = "0",
-    galleries: Annotated[
-        str | None, typer.Option(help="Of database, clean, with-queries; default: the first two that hold items.")
-    ] = None,
+    galleries: Galleries = None,
     within: Annotated[
         float, typer.Option(min=0, max=1, help="How much of MAP a shorter code may lose to the best.")
     ] = 0.01,
@@ -36,10 +34,7 @@ def bits_command(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method (epochs, eta, ...), repeatable."),
     ] = None,
-    texts: Annotated[
-        TextView | None,
-        typer.Option(help="What methods on vectors see of a sentence: learnt features, or counts of words."),
-    ] = None,
+    texts: Texts = None,
     root: Root = None,
     split: SplitName = "",
     split_set: SplitSet = None,
@@ -47,12 +42,9 @@ def bits_command(
     labels_from_captions: FromCaptions = False,
     dataset_set: DatasetSet = None,
     ignore_label: IgnoreLabel = None,
-    vision: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="How pictures are seen (backbone, proposer, keep, ...), repeatable."),
-    ] = None,
-    read: Annotated[Read, typer.Option(help="The sentence that stands for an item, or all as one.")] = Read.FIRST,
-    words: Annotated[int, typer.Option(help="Tokens of a sentence that are read.")] = 12,
+    vision: Vision = None,
+    read: ReadAs = Read.FIRST,
+    words: Words = 12,
     features: Features = None,
     device: Device = "auto",
     backbone_weights: BackboneWeights = None,

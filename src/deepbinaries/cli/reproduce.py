@@ -11,7 +11,7 @@ from deepbinaries.cli.contestants import numbers
 from deepbinaries.cli.dataset import Root, Seed, SplitName
 from deepbinaries.cli.output import AsJson, complain, write_json, write_text
 from deepbinaries.cli.paper_task import Asked
-from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, IgnoreLabel, ProposerPath
+from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, IgnoreLabel, ProposerPath, Vision
 from deepbinaries.errors import UsageError
 
 
@@ -43,10 +43,7 @@ def reproduce(
     seed: Seed = 0,
     dataset_set: DatasetSet = None,
     ignore_label: IgnoreLabel = None,
-    vision: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="How pictures are seen (backbone, proposer, side, ...), repeatable."),
-    ] = None,
+    vision: Vision = None,
     features: Features = None,
     device: Device = "auto",
     backbone_weights: BackboneWeights = None,

@@ -35,6 +35,10 @@ DatasetSet = Annotated[
 ]
 IgnoreLabel = Annotated[list[str] | None, typer.Option(help="Leave a label out, repeatable.")]
 Features = Annotated[Path | None, typer.Option(help="Where features are kept; default: the user's cache.")]
+Vision = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="How pictures are seen (backbone, proposer, keep, ...), repeatable."),
+]
 ProposerPath = Annotated[Path | None, typer.Option(help="The file that the proposer works by, if it needs one.")]
 
 
@@ -58,10 +62,7 @@ def train(
         list[str] | None,
         typer.Option("--tune", metavar="NAME=VALUE,VALUE", help="Choose a setting on the validation part, repeatable."),
     ] = None,
-    vision: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="How pictures are seen (backbone, proposer, keep, ...), repeatable."),
-    ] = None,
+    vision: Vision = None,
     read: Annotated[
         Read | None, typer.Option(help="The sentence that stands for an item, or all as one; default: first.")
     ] = None,

@@ -50,6 +50,7 @@ class CCA(ShallowHasher):
     """The method: (x - mean_x) Wx for pictures, (y - mean_y) Wy for sentences."""
 
     method = "cca"
+    kind = CCASettings
     presets = PRESETS
     shapes = LINEAR
     ranking = "cosine"  # its values are compared as they are, not by their signs

@@ -63,6 +63,7 @@ class CMFH(ShallowHasher):
     """The method: sgn((x - mean_x) P_1) for pictures, sgn((y - mean_y) P_2) for sentences."""
 
     method = "cmfh"
+    kind = CMFHSettings
     presets = PRESETS
     shapes = SHAPES  # mean, projection P_t and share A_t of each view
     settings: CMFHSettings

@@ -64,6 +64,7 @@ class CMSSH(ShallowHasher):
     """The method: sgn(p_k'(x - mean_x) + a_k) for pictures, sgn(q_k'(y - mean_y) + b_k) for texts."""
 
     method = "cmssh"
+    kind = CMSSHSettings
     presets = PRESETS
     shapes = WITH_OFFSETS | {"weights": ("bits",)}  # the weight of each bit beside
     settings: CMSSHSettings

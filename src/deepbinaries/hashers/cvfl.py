@@ -58,6 +58,7 @@ class CVFL(ShallowHasher):
     """The method: x - mean_x for pictures, (y - mean_y) A for sentences."""
 
     method = "cvfl"
+    kind = CVFLSettings
     presets = PRESETS
     shapes = REGRESSION  # the means of both views, and A
     ranking = "cosine"  # its values are compared as they are, not by their signs

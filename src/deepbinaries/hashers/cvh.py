@@ -48,6 +48,7 @@ class CVH(ShallowHasher):
     """The method: sgn((x - mean_x) Wx) for pictures, sgn((y - mean_y) Wy) for sentences."""
 
     method = "cvh"
+    kind = CVHSettings
     presets = PRESETS
     shapes = LINEAR
     settings: CVHSettings

@@ -67,6 +67,7 @@ class IMH(ShallowHasher):
     """The method: sgn((x_t - mean_t) W_t - median_t) for the items of either view."""
 
     method = "imh"
+    kind = IMHSettings
     presets = PRESETS
     shapes = WITH_OFFSETS
     settings: IMHSettings

@@ -57,6 +57,7 @@ class PLSR(ShallowHasher):
     """The method: x - mean_x for pictures, (y - mean_y) B for sentences."""
 
     method = "plsr"
+    kind = PLSRSettings
     presets = PRESETS
     shapes = REGRESSION  # the means of both views, and B
     ranking = "cosine"  # its values are compared as they are, not by their signs

@@ -55,6 +55,7 @@ class QCH(ShallowHasher):
     """The method: sgn((x - mean_x) Tx Wx) for pictures, sgn((y - mean_y) Ty Wy) for sentences; T whitens."""
 
     method = "qch"
+    kind = QCHSettings
     presets = PRESETS
     shapes = LINEAR
     settings: QCHSettings

@@ -74,6 +74,7 @@ class SCM(ShallowHasher):
     """The method: sgn((x - mean_x) Wx) for pictures, sgn((y - mean_y) Wy) for texts."""
 
     method = "scm"
+    kind = SCMSettings
     presets = PRESETS
     shapes = LINEAR
     settings: SCMSettings

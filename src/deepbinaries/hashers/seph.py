@@ -81,6 +81,7 @@ class SePH(ShallowHasher):
     """The method: sgn(k(x)'w) for the items of either view, k(x) being how near x is to each anchor."""
 
     method = "seph"
+    kind = SePHSettings
     presets = PRESETS
     shapes = SHAPES  # anchors, kernel width and weights of each view; the bits' prior
     settings: SePHSettings

@@ -27,7 +27,8 @@ class ShallowHasher(ABC):
     """A shallow method; its class says what it is, its instance what it has learnt."""
 
     method: ClassVar[str]  # its name in files
-    presets: ClassVar[Mapping[str, Any]]  # settings of one kind by name; the first are the default
+    kind: ClassVar[type[Any]]  # of its settings
+    presets: ClassVar[Mapping[str, Any]]  # by name; the first are the default
     shapes: ClassVar[Mapping[str, tuple[Any, ...]]]  # of the arrays it learns, for `load_learnt`
 
     def __init__(self, settings: Any = None, *, device: str = "auto"):
@@ -82,7 +83,7 @@ class ShallowHasher(ABC):
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
         """Read what `save` wrote; anything else is refused."""
-        settings, learnt = load_learnt(folder, cls.method, type(cls().settings), cls.shapes)
+        settings, learnt = load_learnt(folder, cls.method, cls.kind, cls.shapes)
         hasher = cls(settings, device=device)
         hasher.learnt_ = learnt
         return hasher
