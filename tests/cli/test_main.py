@@ -1,6 +1,7 @@
 """The command line as a person meets it: every call is a process of its own."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -194,6 +195,14 @@ def test_the_installed_command_finds_a_users_module_where_it_is_run(tmp_path):
     command = [Path(sys.executable).with_name("deepbinaries"), "dataset", "check", "mine:load", "--set", "items=12"]
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "scenes: 12 items" in run.stdout, run.stderr
+
+
+@pytest.mark.parametrize(("given", "expected"), [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7")])
+def test_threads_wait_in_a_short_loop_unless_the_user_says_otherwise(tmp_path, given, expected):
+    (tmp_path / "mine.py").write_text("import os\ndef load(root): raise OSError(1, os.environ['GOMP_SPINCOUNT'])\n")
+    environment = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"} | given
+    run = deepbinaries("dataset", "check", "mine:load", cwd=tmp_path, env=environment)
+    assert f" {expected}; check the path" in run.stderr
 
 
 def test_python_m_is_the_command_too():
