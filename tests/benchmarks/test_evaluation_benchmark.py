@@ -14,7 +14,7 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "evaluation.py"
 def written(tmp_path_factory):
     output = tmp_path_factory.mktemp("results") / "evaluation.json"
     sizes = ["--queries", "30", "--items", "400", "--sample", "20", "--bits", "32", "--labels", "10"]
-    subprocess.run([sys.executable, str(BENCHMARK), *sizes, "--output", str(output)], check=True, capture_output=True)
+    subprocess.run([sys.executable, str(BENCHMARK), *sizes, "--output", str(output)], check=True)
     return json.loads(output.read_text())
 
 

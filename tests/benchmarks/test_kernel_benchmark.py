@@ -17,7 +17,7 @@ def written(tmp_path_factory):
         pytest.skip("the benchmark's peers are not installed")
     output = tmp_path_factory.mktemp("results") / "kernel.json"
     sizes = ["--sizes", "3000", "--rounds", "1"]
-    subprocess.run([sys.executable, str(BENCHMARK), *sizes, "--output", str(output)], check=True, capture_output=True)
+    subprocess.run([sys.executable, str(BENCHMARK), *sizes, "--output", str(output)], check=True)
     return json.loads(output.read_text())
 
 

@@ -15,7 +15,7 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "multi_index.py"
 def written(tmp_path_factory):
     output = tmp_path_factory.mktemp("results") / "multi_index.json"
     small = ["--sizes", "3000", "--queries", "5", "--rounds", "1"]
-    subprocess.run([sys.executable, str(BENCHMARK), *small, "--output", str(output)], check=True, capture_output=True)
+    subprocess.run([sys.executable, str(BENCHMARK), *small, "--output", str(output)], check=True)
     return json.loads(output.read_text())
 
 

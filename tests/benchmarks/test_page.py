@@ -16,7 +16,7 @@ MACHINE = {"cpu": "abacus", "cores": 2, "system": "Linux", "python": "3", "numpy
 def page(folder):
     """The files that are drawn in a folder of JSON files, by name."""
     command = [sys.executable, str(BENCHMARKS / "page.py"), "--folder", str(folder)]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True)
     return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.suffix != ".json"}
 
 

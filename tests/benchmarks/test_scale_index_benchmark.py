@@ -15,7 +15,7 @@ SIZES = "--codes 300 --bits 64 --verify 10 --engines postgres milvus"
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     command = [sys.executable, BENCHMARKS / "scale_index.py", *SIZES.split(), "--output", folder / "scale_index.json"]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True)
     return folder
 
 
@@ -47,7 +47,7 @@ def test_the_command_repeats_the_run(written):
 
 @pytest.mark.usefixtures("written")
 def test_the_page_has_a_line_for_every_engine(folder):
-    subprocess.run([sys.executable, BENCHMARKS / "page.py", "--folder", folder], check=True, capture_output=True)
+    subprocess.run([sys.executable, BENCHMARKS / "page.py", "--folder", folder], check=True)
     page = (folder / "README.md").read_text()
     assert [f"| {name} |" in page for name in ("folder", "postgres", "milvus")] == [True] * 3
     assert page.count("| 10 of 10 |") == 2

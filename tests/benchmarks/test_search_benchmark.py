@@ -17,7 +17,7 @@ def written(tmp_path_factory):
         pytest.skip("the benchmark's peers are not installed")
     folder = tmp_path_factory.mktemp("search")
     sizes = ["--sizes", "2000", "--rounds", "1", "--folder", str(folder), "--output", str(folder / "search.json")]
-    subprocess.run([sys.executable, str(BENCHMARK), *sizes], check=True, capture_output=True)
+    subprocess.run([sys.executable, str(BENCHMARK), *sizes], check=True)
     assert [path.name for path in folder.iterdir()] == ["search.json"]
     return json.loads((folder / "search.json").read_text())
 

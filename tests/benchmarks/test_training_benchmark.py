@@ -17,7 +17,7 @@ UPDATES = ("printed", "centred", "gram", "projection", "relaxed")
 def written(tmp_path_factory):
     output = tmp_path_factory.mktemp("results") / "training.json"
     command = [sys.executable, str(BENCHMARKS / "training.py"), "--device", "cpu", "--output", str(output)]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True)
     return json.loads(output.read_text())
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pymilvus import DataType, MilvusClient
+from pymilvus import DataType, MilvusClient, MilvusException
 
 from deepbinaries.codes import Codes
 from deepbinaries.errors import CorruptIndexError, DataError, Error, IndexBusyError, MissingExtraError, UsageError
@@ -20,6 +20,7 @@ from deepbinaries.index import Index, check_index, open_index
 from deepbinaries.index import milvus as engine
 from deepbinaries.index.base import ServerLostError
 from deepbinaries.index.milvus import MilvusIndex
+from deepbinaries.index.milvus_server import Server, read_address
 
 CODES = Codes.from_bits([[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]])
 IDS = ["e", "d", "c", "b", "a"]
@@ -320,6 +321,33 @@ def test_what_was_acknowledged_survives_a_kill_and_a_server_that_comes_back_is_w
     coming.start()
     assert index.search(CODES[:1], k=2)[0] == [("e", 0), ("b", 1)]
     coming.join()
+
+
+def starting(left):
+    """A call that the embedded Milvus answers as it does while it is not all there, so many times."""
+    said = iter(['Assert "init_flag_ == true" => Mmap manager has not been init. : segcore error'] * left)
+
+    def call(_client):
+        for message in said:
+            raise MilvusException(code=2000, message=message)
+        return "done"
+
+    return call
+
+
+@pytest.mark.parametrize("place", ["server", "file"])
+def test_a_milvus_that_listens_but_is_still_starting_is_waited_for(milvus, tmp_path, place):
+    address = milvus.uri() if place == "server" else f"milvus:{tmp_path / 'codes.db'}"
+    server = Server(read_address(address, None), patience=20)
+    assert server.run(starting(2)) == "done"
+    server.close()
+
+
+def test_a_milvus_that_never_finishes_starting_is_told(milvus):
+    server = Server(read_address(milvus.uri(), None), patience=1)
+    with pytest.raises(ServerLostError, match="still starting .*; try again in a moment"):
+        server.run(starting(1000))
+    server.close()
 
 
 @pytest.mark.usefixtures("index")

@@ -32,9 +32,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}", re.ASCII)
 _OF_ITS_OWN = {"grpc.use_local_subchannel_pool": 1}  # what others met at an address says nothing of now
 _LOST = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
 _CONNECTING_FAILED = 2  # the code of the client's own error
+_STARTING = "has not been init"  # what the embedded Milvus says that listens already, but is not all there yet
 
 _opened: Counter[Path] = Counter()  # how often each file is open in this process, which has one server for it
 _opening = threading.Lock()
+
+
+class _StartingError(ServerLostError):
+    """A server that will be there in a moment."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +133,10 @@ class Server:
             try:
                 with self._own_errors():
                     return call(self._client)
-            except ServerLostError:
-                if self.address.file or time.monotonic() >= deadline:  # an embedded one does not come back by itself
+            except ServerLostError as error:
+                # An embedded one does not come back by itself.
+                comes_back = not self.address.file or isinstance(error, _StartingError)
+                if not comes_back or time.monotonic() >= deadline:
                     raise
             time.sleep(_PAUSE)
 
@@ -184,6 +191,8 @@ class Server:
                 f"{self.address.file} cannot be opened",
                 next_step="see that no other process has it open, and that it is a file of Milvus Lite 2.5",
             )
+        if _STARTING in said:
+            return _StartingError(f"{place} is still starting ({said})", next_step="try again in a moment")
         if code in _LOST or code == _CONNECTING_FAILED or isinstance(error, ConnectError):
             return ServerLostError(
                 f"{place} cannot be reached ({said})",
