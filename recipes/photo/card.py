@@ -18,20 +18,8 @@ CELLS = Path("results/photo/cells.jsonl")
 TRIED = Path(__file__).with_name("tried.md")  # what a person saw who tried the model
 ORDER = ("dataset", "pictures", "gallery", "direction", "mode", "bits", "model", "rule")
 FIGURES = ("recall_at_1", "recall_at_10", "recall_at_100", "map_all")
-HEAD = (
-    "dataset",
-    "photographs",
-    "gallery",
-    "direction",
-    "compared by",
-    "bits",
-    "model",
-    "rule",
-    "R@1",
-    "R@10",
-    "R@100",
-    "MAP",
-)
+COLUMNS = ("dataset", "photographs", "gallery", "direction", "compared by", "bits", "model", "rule")
+HEAD = (*COLUMNS, "R@1", "R@10", "R@100", "MAP")
 
 CARD = """# photo: the model that comes with deepbinaries
 

@@ -48,7 +48,7 @@ class Dropout(nn.Module):
 def skip_blocks(backbone: EfficientNetLite0, share: float) -> None:
     """While it learns, let pictures pass by some of the backbone's residual blocks: by the last one with this share.
 
-    Source: G. Huang and others, "Deep networks with stochastic depth", 2016; Lite0 itself was learnt so, with 0.2.
+    Source: G. Huang and others, "Deep networks with stochastic depth", 2016.
     """
     blocks = [block for block in backbone._blocks if block._residual]
     for number, block in enumerate(blocks, 1):

@@ -13,7 +13,7 @@ from deepbinaries.datasets.splits import ids_digest
 from recipes.photo import baselines, batches, encode, pixels, score, train, words
 from recipes.photo.augmentation import forget_words, views
 from recipes.photo.checkpoint import read_facts, read_networks
-from recipes.photo.networks import WORD_SIZE, Dropout, SentenceNetwork
+from recipes.photo.networks import WORD_SIZE, Dropout, PictureNetwork, SentenceNetwork
 from recipes.photo.pictures import add, smaller
 from recipes.photo.recall import recall_at
 from recipes.photo.sources import read_sources, training_sentences
@@ -183,3 +183,32 @@ def test_recall_with_ties_is_the_mean_over_all_their_orders():
         order = (scores + 0.5 * torch.rand(scores.shape, generator=rng)).argsort(1, descending=True)
         drawn.append(float((order[:, :5] == torch.arange(30)[:, None]).any(1).float().mean()))
     assert recall_at(5, queries, gallery) == pytest.approx(np.mean(drawn), abs=0.01)
+
+
+def test_a_photograph_is_a_thumbnail_half_the_time_where_it_has_one():
+    pixels, thumbnails = torch.zeros(3, 2, 2, 3, dtype=torch.uint8), torch.ones(2, 2, 2, 3, dtype=torch.uint8)
+    empty = torch.zeros(0)
+    pairs = batches.Pairs(pixels, thumbnails, empty, empty, empty, empty, None)
+    torch.manual_seed(0)
+    seen = pairs.some_pixels(torch.tensor([0, 1, 2]).repeat(400))[:, 0, 0, 0].view(400, 3).float().mean(0)
+    assert seen[2] == 0
+    assert ((seen[:2] > 0.4) & (seen[:2] < 0.6)).all()
+
+
+def test_blocks_are_skipped_while_it_learns_and_never_afterwards():
+    torch.manual_seed(0)
+    plain, skipping = PictureNetwork().eval(), PictureNetwork(skipped=0.9).eval()
+    skipping.load_state_dict(plain.state_dict())
+    pixels = torch.rand(2, 3, 32, 32) * 255
+    torch.testing.assert_close(skipping(pixels), plain(pixels))
+    norm = skipping.backbone.get_submodule("_blocks.2._bn2").train()
+    kept = [float(norm(torch.randn(64, 24, 1, 1)).abs().amax((1, 2, 3)).gt(0).float().mean()) for _ in range(20)]
+    assert 0.8 < np.mean(kept) < 1  # of the first of nine residual blocks a ninth of 0.9 is skipped
+
+
+def test_words_are_noisy_while_it_learns_and_never_afterwards():
+    torch.manual_seed(0)
+    network = SentenceNetwork(torch.randn(9, WORD_SIZE), noise=0.3)
+    ids = torch.tensor([[3, 4, 5]])
+    assert not torch.equal(network.train()(ids), network(ids))
+    assert torch.equal(network.eval()(ids), network(ids))
