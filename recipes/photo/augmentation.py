@@ -2,35 +2,44 @@
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from recipes.photo.networks import PAD
 
 UNKNOWN = 1  # the id of a word that is not known
 LIGHT = 0.25  # most change of brightness and of contrast
+SMALLEST = 0.6  # of a photograph's side, where it is made less sharp
+LEAST = 0.75  # of a photograph's side that is seen
 
 
 def views(pixels: Tensor, side: int) -> Tensor:
-    """Random crops of pixels (n, h, w, 3) in bytes, half of them mirrored, in another light: (n, 3, side, side).
+    """Random parts of pixels (n, h, w, 3) in bytes, half of them mirrored, in another light: (n, 3, side, side).
 
-    A crop is cut out and never resized: what is encoded later is as sharp, and as large, as what was learnt from.
+    The sides of a part are drawn by themselves, so that things are seen a little larger and smaller, wider and higher.
     """
-    n, height, width, _ = pixels.shape
-    across = torch.arange(side, device=pixels.device).repeat(n, 1)
-    rows = across + _whole_number_below(height - side + 1, n, pixels)
-    mirrored = torch.rand(n, 1, device=pixels.device) < 0.5
-    columns = torch.where(mirrored, across.flip(1), across) + _whole_number_below(width - side + 1, n, pixels)
-    items = torch.arange(n, device=pixels.device)
-    crops = pixels[items[:, None, None], rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2).float()
-    brightness, contrast = (1 + LIGHT * (2 * torch.rand(2, n, 1, 1, 1, device=pixels.device) - 1)).unbind()
-    means = crops.mean((1, 2, 3), keepdim=True)
-    return ((crops - means) * contrast + means * brightness).clamp(0, 255)
+    n, device = len(pixels), pixels.device
+    shares = LEAST + (1 - LEAST) * torch.rand(n, 2, device=device)
+    turned = shares * torch.where(torch.rand(n, 2, device=device) < torch.tensor([0.5, 0.0], device=device), -1, 1)
+    middles = (1 - shares) * (2 * torch.rand(n, 2, device=device) - 1)
+    parts_of = torch.cat([torch.diag_embed(turned), middles[:, :, None]], 2)
+    places = functional.affine_grid(parts_of, [n, 3, side, side], align_corners=False)
+    whole = pixels.permute(0, 3, 1, 2).float()
+    parts = functional.grid_sample(whole, places, padding_mode="border", align_corners=False)
+    brightness, contrast = (1 + LIGHT * (2 * torch.rand(2, n, 1, 1, 1, device=device) - 1)).unbind()
+    means = parts.mean((1, 2, 3), keepdim=True)
+    return ((parts - means) * contrast + means * brightness).clamp(0, 255)
+
+
+def smaller(pictures: Tensor) -> Tensor:
+    """Half of pictures (n, 3, side, side) as sharp as smaller ones are: all of them of one size drawn at random."""
+    side, half = pictures.shape[2], len(pictures) // 2
+    small = int(side * (SMALLEST + (1 - SMALLEST) * torch.rand(()).item()))
+    reduced = functional.interpolate(pictures[:half], (small, small), mode="bilinear", antialias=True)
+    enlarged = functional.interpolate(reduced, (side, side), mode="bicubic").clamp(0, 255)
+    return torch.cat([enlarged, pictures[half:]])
 
 
 def forget_words(ids: Tensor, share: float) -> Tensor:
     """The sentences with some of their words made unknown."""
     forgotten = (torch.rand(ids.shape, device=ids.device) < share) & (ids != PAD)
     return torch.where(forgotten, UNKNOWN, ids)
-
-
-def _whole_number_below(end: int, n: int, like: Tensor) -> Tensor:
-    return torch.randint(end, (n, 1), device=like.device)

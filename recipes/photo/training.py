@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from deepbinaries.hashers.similarity import SetSimilarity, ahead
-from recipes.photo.augmentation import forget_words, views
+from recipes.photo.augmentation import forget_words, smaller, views
 from recipes.photo.batches import Pairs, shuffled
 from recipes.photo.losses import LossSettings, Meaning, label_loss, pair_loss
 from recipes.photo.networks import PictureNetwork, SentenceNetwork
@@ -27,6 +27,7 @@ class Settings:
     decay: float = 1e-4
     dropout: float = 0.3  # before both layers of a head
     skipped: float = 0.2  # share of pictures that pass by the backbone's last block
+    frozen: int = 3  # the backbone's first blocks, which stay as published; they see the most pixels
     word_dropout: float = 0.15
     word_noise: float = 0.3  # numbers of a word's vector have a standard deviation of 1
     average: float = 1.0  # epochs over which weights are averaged, the last ones counting most; five came too late
@@ -52,17 +53,24 @@ class Training:
         self.device = pairs.pixels.device
         self.rng = torch.Generator().manual_seed(settings.seed)
         self.steps_of_epoch = len(pairs) // settings.batch
-        backbone = list(networks.pictures.backbone.parameters())
-        known = {id(parameter) for parameter in backbone}
+        backbone = networks.pictures.backbone
+        self.fixed = [backbone._conv_stem, backbone._bn0, *backbone._blocks[: settings.frozen]] if settings.frozen else []
+        for module in self.fixed:
+            module.requires_grad_(False)
+        known = {id(parameter) for parameter in backbone.parameters()}
         others = [parameter for parameter in networks.parameters() if id(parameter) not in known]
-        groups = [{"params": backbone, "peak": settings.backbone_lr}, {"params": others, "peak": settings.lr}]
+        trained = [parameter for parameter in backbone.parameters() if parameter.requires_grad]
+        groups = [{"params": trained, "peak": settings.backbone_lr}, {"params": others, "peak": settings.lr}]
         self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.decay, fused=self.device.type == "cuda")
         self.averaged = copy.deepcopy(networks).eval()
+        self.pooled = torch.compile(networks.pictures.pooled) if self.device.type == "cuda" else networks.pictures.pooled
 
     def epoch(self, number: int) -> list[float]:
-        """Learn from every pair once; gives back the mean losses: pairs, meaning, labels."""
+        """Learn from every pair once; gives back the mean losses: pairs, meaning, labels, wordings."""
         self.networks.train()
-        total = torch.zeros(3, device=self.device)
+        for module in self.fixed:
+            module.eval()
+        total = torch.zeros(4, device=self.device)
         for place, (rows, S) in enumerate(self._batches()):
             done = (number + place / self.steps_of_epoch) / self.settings.epochs
             total += self.step(rows, S, share_of_peak(done))
@@ -73,22 +81,25 @@ class Training:
         networks, pairs, weights = self.networks, self.pairs, self.settings.loss
         with_labels = rows < len(pairs.labels.labels)
         chosen = pairs.some_sentences(rows)
-        pixels = views(pairs.some_pixels(rows), self.settings.side).contiguous(memory_format=torch.channels_last)
-        ids = forget_words(pairs.ids[chosen], self.settings.word_dropout)
+        wordings = torch.randint(len(pairs.wording_ids), (len(rows),), device=self.device)
+        pixels = smaller(views(pairs.some_pixels(rows), self.settings.side))
+        ids = forget_words(torch.cat([pairs.ids[chosen], pairs.wording_ids[wordings]]), self.settings.word_dropout)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            seen = networks.pictures.head.hidden(networks.pictures.pooled(pixels))
-            read = networks.sentences.head.hidden(networks.sentences.pooled(ids))
+            seen = networks.pictures.head.hidden(self.pooled(pixels.contiguous(memory_format=torch.channels_last)))
+            read, others = networks.sentences.head.hidden(networks.sentences.pooled(ids)).split(len(rows))
             F, G = networks.pictures.head.values(seen), networks.sentences.head.values(read)
         vectors = pairs.vectors[chosen]
         losses = [
             pair_loss(F, G, vectors, weights),
             networks.meaning(seen.float(), read.float(), vectors),
             label_loss(F[with_labels], G[with_labels], S),
+            networks.meaning.alone(others.float(), pairs.wording_vectors[wordings]),
         ]
         for group in self.optimiser.param_groups:
             group["lr"] = group["peak"] * rate
         self.optimiser.zero_grad()
-        (losses[0] + weights.meaning * losses[1] + weights.labels * losses[2]).backward()
+        parts = zip((1.0, weights.meaning, weights.labels, weights.wordings), losses, strict=True)
+        torch.stack([weight * loss for weight, loss in parts]).sum().backward()
         self.optimiser.step()
         self._average()
         return torch.stack(losses).detach()
@@ -96,9 +107,11 @@ class Training:
     @torch.no_grad()
     def _average(self) -> None:
         newest = 1 / (self.settings.average * self.steps_of_epoch)
-        for mean, last in zip(self.averaged.state_dict().values(), self.networks.state_dict().values(), strict=True):
-            if mean.is_floating_point():
-                mean.lerp_(last, newest)
+        means, last = (
+            [part for part in networks.state_dict().values() if part.is_floating_point()]
+            for networks in (self.averaged, self.networks)
+        )
+        torch._foreach_lerp_(means, last, newest)
 
     def _batches(self) -> Iterator[tuple[Tensor, SetSimilarity]]:
         """An epoch's rows with S between those of coco18, which other threads decompose meanwhile."""

@@ -11,13 +11,15 @@ import torch
 from deepbinaries.datasets import load
 from deepbinaries.datasets.splits import ids_digest
 from recipes.photo import baselines, batches, encode, pixels, score, train, words
-from recipes.photo.augmentation import forget_words, views
+from recipes.photo.augmentation import LEAST, LIGHT, forget_words, smaller, views
 from recipes.photo.checkpoint import read_facts, read_networks
 from recipes.photo.networks import WORD_SIZE, Dropout, PictureNetwork, SentenceNetwork
-from recipes.photo.pictures import add, smaller
+from recipes.photo.pictures import add
+from recipes.photo.pictures import smaller as smaller_file
 from recipes.photo.recall import recall_at
 from recipes.photo.sources import read_sources, training_sentences
 from recipes.photo.teachers import known_words, read_teachers, write_teachers
+from recipes.photo.wordings import wordings
 
 NAMES = ("cca", "dcmh-64", "dcmh-128")
 
@@ -26,7 +28,7 @@ def write_shards(folder, scenes, rows, *, labels, split):
     folder.mkdir(parents=True)
     with tarfile.open(folder / "shard-000.tar", "w") as shard:
         for row in rows:
-            add(shard, f"{row:03}.avif", smaller(scenes.picture(row)))
+            add(shard, f"{row:03}.avif", smaller_file(scenes.picture(row)))
             about = {"text": list(scenes.sentences(row))} | ({"labels": list(scenes.labels.of(row))} if labels else {})
             add(shard, f"{row:03}.json", json.dumps(about).encode())
     if split:
@@ -59,7 +61,10 @@ def data(tmp_path_factory):
     glove = {"words": written, "vectors": {word: rng.normal(size=102).tolist() for word in written if word != "a"}}
     glove["words"] = list(glove["vectors"])
     (root / "teachers").mkdir()
-    write_teachers(root / "teachers", known_words(glove, sentences), sentences, rng.normal(size=(len(sentences), 8)))
+    known = known_words(glove, sentences)
+    others = wordings(sentences, known[0], known[1].astype(np.float32))
+    vectors, of_others = (rng.normal(size=(len(texts), 8)) for texts in (sentences, others))
+    write_teachers(root / "teachers", known, (sentences, vectors), (others, of_others))
     return root
 
 
@@ -161,12 +166,25 @@ def test_views_of_a_grey_picture_are_grey_and_as_large_as_wished():
     assert (seen.amax((1, 2, 3)) - seen.amin((1, 2, 3))).max() < 0.01
 
 
-def test_a_view_is_cut_out_and_not_resized():
-    pixels = torch.arange(48, dtype=torch.uint8).repeat_interleave(3).view(1, 1, 48, 3).expand(8, 48, 48, 3)
-    steps = views(pixels, 32).diff(dim=3)[:, 0, 0]
-    light = steps[:, :1]
-    torch.testing.assert_close(steps, light.expand_as(steps), rtol=0, atol=1e-3)
-    assert set(light.sign().flatten().tolist()) == {-1.0, 1.0}  # some are mirrored
+def test_views_show_most_of_a_picture_a_little_larger_or_smaller_and_some_of_them_mirrored():
+    torch.manual_seed(0)
+    ramp = 100 + torch.arange(64, dtype=torch.uint8).repeat_interleave(3).view(1, 1, 64, 3)
+    seen = views(ramp.expand(200, 64, 64, 3), 32)[:, 0, 0]
+    steps = seen.diff(dim=1)[:, 1:-1]
+    of_each = steps.mean(1, keepdim=True)
+    torch.testing.assert_close(steps, of_each.expand_as(steps), rtol=0, atol=0.02)  # stretched evenly
+    least, most = 2 * LEAST * (1 - LIGHT), 2 * (1 + LIGHT)  # pixels of the picture to one that is seen, and light
+    assert of_each.abs().min() >= least - 0.02
+    assert of_each.abs().max() <= most + 0.02
+    assert 60 < (of_each < 0).sum() < 140
+
+
+def test_half_of_the_pictures_lose_what_is_small():
+    torch.manual_seed(0)
+    stripes = (torch.arange(64) % 2 * 255.0).expand(4, 3, 64, 64)
+    seen = smaller(stripes).std((1, 2, 3))
+    assert (seen[:2] < 100).all()
+    torch.testing.assert_close(seen[2:], stripes[2:].std((1, 2, 3)))
 
 
 def test_only_words_are_forgotten_never_padding():
@@ -188,7 +206,7 @@ def test_recall_with_ties_is_the_mean_over_all_their_orders():
 def test_a_photograph_is_a_thumbnail_half_the_time_where_it_has_one():
     pixels, thumbnails = torch.zeros(3, 2, 2, 3, dtype=torch.uint8), torch.ones(2, 2, 2, 3, dtype=torch.uint8)
     empty = torch.zeros(0)
-    pairs = batches.Pairs(pixels, thumbnails, empty, empty, empty, empty, None)
+    pairs = batches.Pairs(pixels, thumbnails, *6 * [empty], None)
     torch.manual_seed(0)
     seen = pairs.some_pixels(torch.tensor([0, 1, 2]).repeat(400))[:, 0, 0, 0].view(400, 3).float().mean(0)
     assert seen[2] == 0
