@@ -87,6 +87,8 @@ def test_every_method_length_gallery_and_direction_is_one_cell(compare):
         assert cell["interval"][0] <= cell["map_all"] <= cell["interval"][1]
         assert cell["fit"]["seconds"] >= 0
         assert cell["codes"] == "separate"
+        assert cell["machine"].keys() >= {"processor", "cores", "device"}
+        assert cell["machine"]["jobs"] == 1
         assert cell["settings"]["texts"] == "counts"
 
 
@@ -144,6 +146,8 @@ def test_scores_are_those_of_the_cells(compare):
 
 
 def test_a_method_that_draws_nothing_has_one_seed(compare):
+    assert compare("--seeds", "0,1", methods="cca,cvh", bits="8") == 0
+    assert compare("--seeds", "2", methods="cca", bits="8") == 0
     assert compare("--seeds", "0,1", methods="cca,cvh", bits="8") == 0
     seeds = {(cell["method"], cell["seed"]) for cell in read_cells(compare.out / "cells.jsonl")}
     assert seeds == {("cca", 0), ("cvh", 0), ("cvh", 1)}

@@ -3,11 +3,13 @@
 import json
 import shlex
 import shutil
+import sys
 from dataclasses import replace
 
 import pytest
 from small_training import VISION, run
 
+from deepbinaries.evaluation import compare
 from deepbinaries.experiments import compare as runner
 from deepbinaries.experiments.cells import read_cells
 from deepbinaries.experiments.paper import plans
@@ -46,6 +48,12 @@ def learnt(monkeypatch):
 TWO = ("--only", "CVH", "--only", "SCM", "--bits", "8")
 
 
+def numbers_of(folder, bits=8, rows=("CVH", "SCM")):
+    """The numbers of some rows of table 1 at a length; the folder may have more."""
+    numbers = json.loads((folder / "table1.json").read_text())["numbers"]
+    return [number for number in numbers if number["bits"] == bits and number["row"] in rows]
+
+
 def test_a_table_is_left_in_four_forms_and_its_cells_say_how_they_were_made(reproduce, out, capsys):
     assert reproduce("table1", *TWO) == 0
     assert capsys.readouterr().out.split() == [
@@ -53,20 +61,24 @@ def test_a_table_is_left_in_four_forms_and_its_cells_say_how_they_were_made(repr
     ]
     content = json.loads((out / "table1.json").read_text())
     assert content["reduced"] is True
-    assert len(content["numbers"]) == 2 * 2 * 2  # rows, galleries, directions
-    for number in content["numbers"]:
+    assert len(numbers_of(out)) == 2 * 2 * 2  # rows, galleries, directions
+    for number in numbers_of(out):
         assert number["interval"][0] <= number["map_all"] <= number["interval"][1]
         assert number["paper"] is None
         (cell,) = number["cells"]
         assert cell["command"].startswith("deepbinaries compare scenes --out comparison --dataset-set items=60 ")
         assert {"numpy", "torch", "python", "deepbinaries"} == cell["versions"].keys()
         assert {"dataset", "split", "vision"} <= cell["digests"].keys()
+        assert {"processor", "cores", "device", "jobs"} <= cell["machine"].keys()
+        assert (cell["proposer"], cell["rule"]) == ("rpn", "all")
+    for ending in ("md", "html"):
+        assert "How each number was made stands in table1.json" in (out / f"table1.{ending}").read_text()
     assert {cell["experiment"] for cell in read_cells(out / "cells.jsonl")} == {"paper, reduced"}
 
 
 def test_the_command_of_a_number_makes_it_again(reproduce, out, features, tmp_path):
     assert reproduce("table1", *TWO) == 0
-    number = json.loads((out / "table1.json").read_text())["numbers"][0]
+    number = numbers_of(out)[0]
     shutil.copytree(out / "text-features", tmp_path / "comparison" / "text-features")  # they take long to learn
     _, *command = shlex.split(number["cells"][0]["command"])
     here = ("--out", tmp_path / "comparison", "--features", features, "--device", "cpu")
@@ -101,15 +113,26 @@ def _pull_the_plug():
 
 
 def test_printed_numbers_stand_beside_ours_where_the_task_is_the_papers(reproduce, out, monkeypatch):
-    reading = plans.reading_of("scenes", reduced=True)
-    monkeypatch.setattr(plans, "reading_of", lambda *_, **__: plans.Reading(**vars(reading) | {"paper": "iapr_tc12"}))
-    assert reproduce("table1", "--only", "CVH", "--bits", "16") == 0
-    for number in json.loads((out / "table1.json").read_text())["numbers"]:
+    as_the_paper(monkeypatch)
+    assert reproduce("table1", "--only", "CVH", "--bits", "16", reduced=()) == 0
+    for number in numbers_of(out, bits=16):
         printed = {"image_to_text": 0.422, "text_to_image": 0.424}[number["direction"]]
         assert number["paper"] == (printed if number["gallery"] == "database" else None)
         if number["paper"]:
             assert number["difference"] == pytest.approx(number["map_all"] - printed, abs=1e-6)
     assert "ours − paper" in (out / "table1.md").read_text()
+
+
+def test_printed_numbers_do_not_stand_beside_toy_networks(reproduce, out, monkeypatch):
+    as_the_paper(monkeypatch)
+    assert reproduce("table1", "--only", "CVH", "--bits", "16") == 0
+    assert {number["paper"] for number in numbers_of(out, bits=16)} == {None}
+
+
+def as_the_paper(monkeypatch):
+    """Read scenes as if they were a dataset of the paper's."""
+    reading = plans.reading_of("scenes")
+    monkeypatch.setattr(plans, "reading_of", lambda *_, **__: replace(reading, paper="iapr_tc12"))
 
 
 def test_every_k_is_seen_in_its_own_way_and_kept_beside_the_others(reproduce, out):
@@ -149,8 +172,8 @@ def test_watching_a_training_changes_nothing_in_it(reproduce, out, monkeypatch):
 
 
 def test_times_are_measured_for_each_size_that_the_data_have(reproduce, out, capsys):
-    assert reproduce("time", "--no-learn", items=240) == 2
-    assert "12 times are not there" in capsys.readouterr().err
+    assert reproduce("time", "--no-learn", items=240) == 1
+    assert "time: 12 results are missing; leave --no-learn out to make them" in capsys.readouterr().err
     assert reproduce("time", items=240) == 0
     lines = [json.loads(line) for line in (out / "times.jsonl").read_text().splitlines()]
     assert {line["items"] for line in lines} == {50, 100, 108}  # the last are all that are learnt from
@@ -159,11 +182,34 @@ def test_times_are_measured_for_each_size_that_the_data_have(reproduce, out, cap
     assert (out / "time.svg").exists()
 
 
+def test_a_table_of_times_is_of_one_machine_and_shows_what_is_there(reproduce, tmp_path, capsys):
+    out, of_another = tmp_path / "times", []
+    assert reproduce("time", items=240, out=out) == 0
+    own = (out / "times.jsonl").read_text().splitlines()
+    for line in map(json.loads, own):
+        seconds = dict.fromkeys(line["seconds"], 7.0)
+        line["machine"] |= {"device": "A Machine"}
+        of_another.append(json.dumps(line | {"seconds": seconds}))
+    (out / "times.jsonl").write_text("\n".join([*own, *of_another[1:]]) + "\n")
+    capsys.readouterr()
+    assert reproduce("time", "--no-learn", items=240, out=out) == 1
+    assert "time: 1 results are missing" in capsys.readouterr().err
+    page = (out / "time.md").read_text()
+    assert "Missing: spectral, 50 items on A Machine" in page
+    captions = [line for line in page.splitlines() if line.startswith("Seconds of")]
+    assert ["A Machine" in caption for caption in captions] == [False] * 4 + [True] * 4
+    tables = page.split("\nSeconds of")[1:]
+    assert all((" 7.0 |" in table) == ("A Machine" in table) for table in tables)
+    assert "| spectral |  | 7.0 | 7.0 |" in tables[-1]
+    assert reproduce("time", items=240, out=out) == 0  # of this machine nothing is missing
+
+
 def test_figure_4_names_what_the_pictures_share_with_the_sentence(reproduce, out):
     from deepbinaries.datasets import load
 
     assert reproduce("figure4", "--only", "SCM", "--bits", "8") == 0
     (line,) = json.loads((out / "figure4.json").read_text())["answers"]
+    assert "Frames: green where a picture shares a label" in (out / "figure4.md").read_text()
     scenes = load("scenes", items=60)
     labels = {id_: {*scenes.labels.of(row)} for row, id_ in enumerate(scenes.ids)}
     for answer in line["answers"]:
@@ -193,6 +239,14 @@ def test_wrong_use_is_one_line_before_any_work(reproduce, tmp_path, capsys, what
     assert not (tmp_path / "none").exists()
 
 
+def test_what_cannot_be_drawn_is_not_learnt(reproduce, tmp_path, learnt, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert reproduce("figure3", *TWO, out=tmp_path) == 3
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "matplotlib is not installed" in told
+    assert learnt == []
+
+
 def test_photographs_of_a_dataset_are_not_drawn(tmp_path, features, capsys):
     run("dataset", "export", "scenes", tmp_path / "photographs", "--set", "items=60")
     arguments = ("--dataset", "folder", "--root", tmp_path / "photographs", "--device", "cpu", "--features", features)
@@ -218,26 +272,100 @@ def test_several_processes_make_what_one_makes(reproduce, out, tmp_path, capsys)
     capsys.readouterr()
     assert reproduce("table1", *MANY, "--jobs", "2", out=other) == 0
     assert ": 3 of 3 done" in capsys.readouterr().err  # CVFL has one training for all lengths
-    one, several = (json.loads((folder / "table1.json").read_text())["numbers"] for folder in (out, other))
+    one, several = (
+        [number for bits in (8, 16) for number in numbers_of(folder, bits, rows=MANY)] for folder in (out, other)
+    )
     for number in (*one, *several):
         del number["cells"][0]["seconds"]
+        number.pop("over_reference", None)  # is corrected for the rows that are there
+    assert {number["cells"][0].pop("machine")["jobs"] for number in one} == {1}
+    assert {number["cells"][0].pop("machine")["jobs"] for number in several} == {2}
     assert one == several
-    assert (other / "table1.md").read_text() == (out / "table1.md").read_text()
     assert not (other / "jobs").exists()
 
 
 def test_what_is_there_is_drawn_without_learning(reproduce, tmp_path, learnt, capsys):
     out = tmp_path / "some"
     assert reproduce("table1", "--no-learn", *TWO, out=out) == 1
-    assert "table1: 2 trainings are missing; run the command again to make them" in capsys.readouterr().err
+    assert "table1: 2 results are missing; leave --no-learn out to make them" in capsys.readouterr().err
     assert not (out / "table1.md").exists()
     assert reproduce("table1", "--only", "CVH", "--bits", "8", out=out) == 0
     learnt.clear()
     assert reproduce("table1", "--no-learn", *TWO, out=out) == 1
     assert learnt == []
     page = (out / "table1.md").read_text()
-    assert "Not all is here. Missing: SCM, 8 bits, seed 0." in page
+    assert "all of SCM; " in page
     assert "| SCM |  |" in page
+
+
+def test_a_part_is_learnt_and_all_that_is_there_is_drawn(reproduce, tmp_path, learnt):
+    out = tmp_path / "parts"
+    assert reproduce("table1", "--only", "CVH", "--bits", "8,16", out=out) == 0
+    assert reproduce("table1", "--only", "SCM", "--bits", "4", out=out) == 0
+    assert reproduce("table1", "--only", "CVH", "--bits", "8", "--seeds", "1", out=out) == 0
+    assert learnt == ["CVH", "CVH", "SCM", "CVH"]
+    numbers = json.loads((out / "table1.json").read_text())["numbers"]
+    seeds = {(n["row"], n["bits"]): [cell["seed"] for cell in n["cells"]] for n in numbers}
+    assert seeds == {("CVH", 8): [0, 1], ("CVH", 16): [0]}  # 4 bits are not the plan's, nor asked for now
+    page = (out / "table1.md").read_text()
+    assert "Missing: all of CVFL; " in page
+    assert "CVH, 16 bits, seed 1; " in page
+    learnt.clear()
+    assert reproduce("table1", "--only", "SCM", "--bits", "4", "--no-learn", out=out) == 0
+    assert learnt == []
+
+
+def without_scores(folder, copy):
+    """A folder as it is committed: the lines alone."""
+    copy.mkdir()
+    shutil.copy(folder / "cells.jsonl", copy)
+    return copy
+
+
+def test_lines_alone_draw_a_table_again(reproduce, out, tmp_path, learnt):
+    assert reproduce("table1", *TWO) == 0
+    learnt.clear()
+    copy = without_scores(out, tmp_path / "copy")
+    assert reproduce("table1", *TWO, out=copy) == 0
+    assert reproduce("table1", *TWO, "--no-learn", out=copy) == 0
+    assert learnt == []
+    numbers = [{**number} for folder in (out, copy) for number in numbers_of(folder)]
+    for number in numbers:
+        number.pop("over_reference", None)
+    assert numbers[: len(numbers) // 2] == numbers[len(numbers) // 2 :]
+
+
+def test_several_seeds_without_what_queries_scored_have_a_mean_alone(reproduce, tmp_path):
+    out, arguments = tmp_path / "out", ("--only", "CVH", "--bits", "8", "--seeds", "0,1")
+    assert reproduce("table1", *arguments, out=out) == 0
+    copy = without_scores(out, tmp_path / "copy")
+    assert reproduce("table1", *arguments, "--no-learn", out=copy) == 0
+    for number, whole in zip(numbers_of(copy), numbers_of(out), strict=True):
+        assert (number["map_all"], number["interval"]) == (whole["map_all"], None)
+        assert f"| {whole['map_all']:.3f} |".replace("0.", ".") in (copy / "table1.md").read_text().replace("*", "")
+
+
+def test_rows_are_compared_with_the_reference_query_by_query(reproduce, out, monkeypatch, tmp_path):
+    read_plan = plans.read_plan
+    monkeypatch.setattr(plans, "read_plan", lambda *a, **named: replace(read_plan(*a, **named), reference="CVH"))
+    assert reproduce("table1", *TWO) == 0
+    cells = {(c["method"], c["gallery"], c["direction"]): c for c in read_cells(out / "cells.jsonl") if c["bits"] == 8}
+    page = (out / "table1.md").read_text()
+    assert "A star: differs from CVH" in page
+    for number in numbers_of(out):
+        ours, theirs = (cells[method, number["gallery"], number["direction"]] for method in ("scm-seq", "cvh"))
+        assert ("over_reference" in number) == (number["row"] == "SCM")
+        if number["row"] == "SCM":
+            wanted = compare(runner.scores_of(ours, out), runner.scores_of(theirs, out))
+            assert number["over_reference"].pop("p_holm") >= wanted.p  # of more rows, where these are there
+            assert number["over_reference"] == {k: v for k, v in wanted.to_json().items() if k != "p_holm"}
+            star = "\\*" if wanted.differs else ""
+            assert f"{number['map_all']:.3f}".removeprefix("0") + f"{star} [" in page
+    copy = without_scores(out, tmp_path / "copy")
+    assert reproduce("table1", *TWO, out=copy) == 0
+    (note,) = (line for line in (copy / "table1.md").read_text().splitlines() if "Not compared everywhere" in line)
+    assert "SCM" in note
+    assert "CVH" not in note
 
 
 def test_as_many_regions_as_are_seen_anyway_are_learnt_once(reproduce, learnt, monkeypatch):

@@ -41,6 +41,7 @@ class Asked:
     device: str
     backbone_weights: str | None
     proposer_path: Path | None
+    jobs: int = 1
 
     @property
     def reading(self) -> "Reading":
@@ -51,17 +52,17 @@ class Asked:
 
     @property
     def paper(self) -> str:
-        """The dataset's name among the printed numbers; "" where the task is not the paper's."""
+        """The dataset's name among the printed numbers; "" where the task, or the network, is not the paper's."""
         reading = self.reading
-        another_task = self.ignore_label or (self.split and self.split != reading.split)
+        another_task = self.reduced or self.ignore_label or (self.split and self.split != reading.split)
         return "" if another_task else reading.paper
 
-    def opened(self, folder: Path) -> "tuple[Plan, TaskOf]":
-        """The plan, and the tasks of its rows, which keep their results in a folder."""
+    def opened(self, folder: Path) -> "tuple[Plan, Plan, TaskOf]":
+        """The plan that is drawn, its part that is learnt, and the tasks of rows, which keep results in a folder."""
         from deepbinaries.experiments.contest import Task
         from deepbinaries.experiments.paper.plans import KEEP
 
-        plan, reading = self._plan(), self.reading
+        (plan, part), reading = self._plans(), self.reading
         reader, looks = _over(reading.settings, self.dataset_set), _over(reading.vision, self.vision)
         split = self.split or reading.split
         data, made = load_dataset(self.dataset, self.root, split, None, self.seed, reader, False)
@@ -94,17 +95,20 @@ class Asked:
                 command=_command(self.dataset, options | {"--vision": seen}),
                 tell=complain,
                 curves=True,
+                jobs=self.jobs,
             )
 
-        return _sharing(plan, looks), task_of
+        return _sharing(plan, looks), _sharing(part, looks), task_of
 
-    def _plan(self) -> "Plan":
-        from deepbinaries.experiments.paper.plans import lengths, read_plan
+    def _plans(self) -> "tuple[Plan, Plan]":
+        """What is drawn, and the part of it that is asked for."""
+        from deepbinaries.experiments.paper.plans import lengths, read_plan, together
 
-        plan = read_plan(self.what, self.dataset, reduced=self.reduced)
-        plan = plan.only(self.only) if self.only else plan
-        plan = lengths(self.bits, plan) if self.bits is not None else plan
-        return replace(plan, seeds=self.seeds) if self.seeds is not None else plan
+        plan = read_plan(self.what, self.dataset, reduced=self.reduced, ignored=self.ignore_label)
+        part = plan.only(self.only) if self.only else plan
+        part = lengths(self.bits, part) if self.bits is not None else part
+        part = replace(part, seeds=self.seeds) if self.seeds is not None else part
+        return together(plan, part), part
 
 
 def _sharing(plan: "Plan", looks: list[str]) -> "Plan":

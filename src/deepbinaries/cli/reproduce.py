@@ -20,6 +20,7 @@ class What(StrEnum):
 
     TABLE1 = "table1"
     TABLE2 = "table2"
+    FIXES = "fixes"
     FIGURE3 = "figure3"
     FIGURE4 = "figure4"
     FIGURE5 = "figure5"
@@ -36,9 +37,9 @@ def reproduce(
     reduced: Annotated[
         bool, typer.Option("--reduced", help="Smaller networks and less data, for small machines: no results.")
     ] = False,
-    only: Annotated[list[str] | None, typer.Option(metavar="ROW", help="Make this row alone, repeatable.")] = None,
-    bits: Annotated[str | None, typer.Option(help="Lengths of codes, by commas; default: the paper's.")] = None,
-    seeds: Annotated[str | None, typer.Option(help="Seeds of the methods, by commas; default: 0.")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="ROW", help="Learn this row alone, repeatable.")] = None,
+    bits: Annotated[str | None, typer.Option(help="Learn these lengths, by commas; default: the paper's.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Learn from these seeds, by commas; default: 0.")] = None,
     split: SplitName = "",
     seed: Seed = 0,
     dataset_set: DatasetSet = None,
@@ -55,7 +56,8 @@ def reproduce(
     """Make a table or figure of the paper on a dataset, and put what the paper prints beside it.
 
     Run it again after an interruption: it goes on. Tables and figures of one dataset share a folder, and trainings.
-    Leaves with 1 when something is missing: a training of several --jobs that failed, or any with --no-learn.
+    With --only, --bits or --seeds a part is learnt; all that is there is drawn. Leaves with 1 when something that was
+    asked for is missing: a training of several --jobs that failed, or any with --no-learn.
     Example: deepbinaries reproduce table2 --dataset scenes --reduced --out paper
     """
     from deepbinaries.experiments.paper.made import write
@@ -81,9 +83,10 @@ def reproduce(
         device=device,
         backbone_weights=backbone_weights,
         proposer_path=proposer_path,
+        jobs=jobs,
     )
-    plan, task_of = asked.opened(out)
-    found, missing = make(plan, task_of, asked.paper, opened=asked.opened, jobs=jobs, learn=not no_learn)
+    plan, part, task_of = asked.opened(out)
+    found, missing = make(plan, part, task_of, asked.paper, opened=asked.opened, jobs=jobs, learn=not no_learn)
     if found is not None:
         note = [asked.reading.note] if asked.paper and asked.reading.note else []
         written = write(plan, replace(found, notes=[*found.notes, *note]), out)
@@ -92,5 +95,6 @@ def reproduce(
         else:
             write_text("\n".join(map(str, written)))
     if missing:
-        complain(f"{plan.name}: {len(missing)} trainings are missing; run the command again to make them")
+        how = "leave --no-learn out" if no_learn else "run the command again"
+        complain(f"{plan.name}: {len(missing)} results are missing; {how} to make them")
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,15 @@ class Difference:
     interval: Interval
     p: float  # sign-flip permutation, two-sided
     p_holm: float | None = None  # corrected for the number of comparisons in the table; None: not in a table
+
+    @property
+    def differs(self) -> bool:
+        """Whether its interval leaves zero out."""
+        return not (self.interval.low <= 0 <= self.interval.high)
+
+    def to_json(self) -> dict[str, Any]:
+        found = {"mean": round(self.mean, 6), "interval": [round(self.interval.low, 6), round(self.interval.high, 6)]}
+        return found | {"p": round(self.p, 6), "p_holm": None if self.p_holm is None else round(self.p_holm, 6)}
 
 
 def compare(first: ArrayLike, second: ArrayLike, *, seed: int = 0) -> Difference:

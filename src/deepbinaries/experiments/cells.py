@@ -16,7 +16,7 @@ IDENTITY = ("experiment", "method", "settings", "bits", "rule", "gallery", "dire
 MEASURED = ("map_all", "map_500", "optimistic", "pessimistic", "chance", "health", "seconds", "command", "digests")
 # What only some cells have. `codes` also tells cells apart: gallery items have codes of one view ("separate"), or of
 # both of their views ("unified").
-OPTIONAL = ("codes", "interval", "fit", "tuning", "curve", "search", "versions")
+OPTIONAL = ("codes", "interval", "fit", "tuning", "curve", "search", "versions", "machine")
 DIGITS = 6
 
 
@@ -39,7 +39,7 @@ def make_cell(
     `rule` is a short name for what counts as relevant, `seconds` the training took; `digests` join those of the
     dataset, the split and the codes. `more` are optional keys: `codes`, `interval`, `fit` (what the training took),
     `tuning` (what was tried on the validation part), `curve` (precision and recall), `search` (what searching these
-    codes costs), `versions` (of the software).
+    codes costs), `versions` (of the software), `machine` (on which it was made, and by how many processes at a time).
     """
     at_500 = [score for score in report.others if score.rules.cutoff == 500]
     if report.rules.cutoff is not None or not at_500:

@@ -68,11 +68,14 @@ def results_of(contestant: Contestant, task: Task) -> list[Result]:
 
 
 def results_there(contestant: Contestant, task: Task) -> list[Result]:
-    """Those results of a method, whose settings are not to be chosen, that the folder has."""
+    """Those results of a method, whose settings are not to be chosen, that the folder has.
+
+    What every query scored may be missing, as where results were copied without it: a cell has its own interval.
+    """
     found: list[Result] = []
     for lengths, seed in trainings(contestant, task):
         hasher = contestant.make(lengths[0], seed, device=task.device)
-        cells = _kept(hasher, contestant, task, lengths[0], seed)
+        cells = _kept(hasher, contestant, task, lengths[0], seed, scored=False)
         found += [Result(contestant.method, bits, cell) for bits in lengths for cell in cells]
     return found
 
@@ -84,8 +87,13 @@ def trainings(contestant: Contestant, task: Task) -> list[tuple[tuple[int, ...],
     """
     hasher = contestant.make(contestant.bits[0], task.seeds[0], device=task.device)
     lengths = [(bits,) for bits in contestant.bits] if _follows_bits(hasher) else [contestant.bits]
-    seeds = task.seeds if hasattr(hasher.settings, "seed") else task.seeds[:1]
+    seeds = task.seeds if _draws(hasher) else task.seeds[:1]
     return [(served, seed) for served in lengths for seed in seeds]
+
+
+def has_scores(cell: Cell, folder: Path) -> bool:
+    """Whether the folder holds what every query scored in a cell."""
+    return _scores_path(cell, folder).exists()
 
 
 def scores_of(cell: Cell, folder: Path) -> NDArray[np.float32]:
@@ -125,6 +133,11 @@ def _follows_bits(hasher: Any) -> bool:
     return bool(getattr(hasher, "follows_bits", True))
 
 
+def _draws(hasher: Any) -> bool:
+    """Whether another seed gives another result."""
+    return hasattr(hasher.settings, "seed")
+
+
 def _cells(contestant: Contestant, task: Task, bits: int, seed: int, tuning: dict[str, Any] | None) -> list[Cell]:
     """The cells of one training, from the folder where all of them are there, else made."""
     chosen: Settings = tuning["chosen"] if tuning else {}
@@ -141,7 +154,7 @@ def _cells(contestant: Contestant, task: Task, bits: int, seed: int, tuning: dic
     about = _about(hasher, contestant, task, seed)
     about |= {"seconds": taken["seconds"], "fit": taken, "command": _command(contestant, task, bits, seed, chosen)}
     about |= {"tuning": tuning} if tuning else {}
-    about["versions"] = versions()
+    about |= {"versions": versions(), "machine": task.machine}
     about["digests"] = {key: value for key, value in task.all_digests.items() if key not in ("dataset", "split")}
     made: list[Cell] = []
     for kind in _kinds(hasher, task):
@@ -201,9 +214,14 @@ def _kinds(hasher: Any, task: Task) -> list[str]:
     return [SEPARATE, *([UNIFIED] if task.unified and hasattr(hasher, "encode_pair") else [])]
 
 
-def _kept(hasher: Any, contestant: Contestant, task: Task, bits: int, seed: int) -> list[Cell]:
-    """The cells of a training where the folder has all of them with their scores, else none."""
+def _kept(hasher: Any, contestant: Contestant, task: Task, bits: int, seed: int, *, scored: bool = True) -> list[Cell]:
+    """The cells of a training where the folder has all of them, else none.
+
+    Unless they have to be `scored`, an interval serves in the place of what every query scored.
+    """
     about = _about(hasher, contestant, task, seed) | ({"bits": bits} if _follows_bits(hasher) else {})
+    if not _draws(hasher):
+        del about["seed"]  # whichever it was learnt under, it is the same
     places = [
         (kind, gallery, direction) for kind in _kinds(hasher, task) for gallery in task.galleries for direction in BOTH
     ]
@@ -214,7 +232,9 @@ def _kept(hasher: Any, contestant: Contestant, task: Task, bits: int, seed: int)
         place = (kind, gallery, direction)
         here = [cell for cell in cells if (cell.get("codes"), cell["gallery"], cell["direction"]) == place]
         wanted = {name for name, asked in (("curve", task.curves), ("search", task.searching)) if asked}
-        if not here or not _scores_path(here[0], task.folder).exists() or wanted - here[0].keys():
+        if not here or wanted - here[0].keys():
+            return []
+        if not has_scores(here[0], task.folder) and (scored or "interval" not in here[0]):
             return []
         _check_digests(here[0], task, path)
         found += here[:1]

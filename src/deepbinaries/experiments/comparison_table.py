@@ -50,7 +50,7 @@ class Entry:
     @property
     def differs(self) -> bool:
         """Whether the interval of its difference to the reference leaves zero out."""
-        return self.difference is not None and not (self.difference.interval.low <= 0 <= self.difference.interval.high)
+        return self.difference is not None and self.difference.differs
 
     def __str__(self) -> str:
         return f"{self.mean:.3f}".lstrip("0") + ("*" if self.differs else "")
@@ -59,15 +59,7 @@ class Entry:
         found: dict[str, Any] = {"map_all": round(self.mean, 6), "interval": _rounded(self.interval)}
         found |= {"by_seed": {str(seed): mean for seed, mean in self.by_seed.items()}, "chance": self.chance}
         found |= {"best": self.best, "reference": self.reference}
-        if self.difference is not None:
-            interval = self.difference.interval
-            found["over_reference"] = {
-                "mean": round(self.difference.mean, 6),
-                "interval": _rounded((interval.low, interval.high)),
-                "p": round(self.difference.p, 6),
-                "p_holm": round(self.difference.p_holm or 0.0, 6),
-            }
-        return found
+        return found | ({"over_reference": self.difference.to_json()} if self.difference is not None else {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +154,8 @@ def build(results: Sequence[Result], folder: Path, *, against: str = "") -> Tabl
     columns = tuple(Column(g, bits, direction) for g in galleries for bits in lengths for direction in BOTH)
     entries = {place: entry_of(of_place, folder) for place, of_place in by_place.items()}
     for column in columns:
-        entries |= _judged({row: entries[row, column] for row in rows if (row, column) in entries}, column, against)
+        of_column = {row: entries[row, column] for row in rows if (row, column) in entries}
+        entries |= {(row, column): entry for row, entry in judged(of_column, against).items()}
     return Table(rows, columns, entries, results, against)
 
 
@@ -176,8 +169,11 @@ def entry_of(results: Sequence[Result], folder: Path) -> Entry:
     return Entry(mean, (interval.low, interval.high), by_seed, cells[0]["chance"], scores.mean(axis=0))
 
 
-def _judged(entries: Mapping[str, Entry], column: Column, against: str) -> dict[tuple[str, Column], Entry]:
-    """The entries of a column, each with its difference to the reference, corrected for their number (Holm)."""
+def judged(entries: Mapping[str, Entry], against: str) -> dict[str, Entry]:
+    """The entries of a column, each with its difference to the reference, corrected for their number (Holm).
+
+    The reference is the row `against`; "": the best of the column.
+    """
     best = max(entries, key=lambda row: entries[row].mean, default="")
     reference = against or best
     found = {row: replace(entry, best=row == best, reference=row == reference) for row, entry in entries.items()}
@@ -187,7 +183,7 @@ def _judged(entries: Mapping[str, Entry], column: Column, against: str) -> dict[
         corrected = holm([difference.p for difference in differences]).tolist()
         for row, difference, p in zip(others, differences, corrected, strict=True):
             found[row] = replace(found[row], difference=replace(difference, p_holm=p))
-    return {(row, column): entry for row, entry in found.items()}
+    return found
 
 
 def _fits(results: Sequence[Result], row: str) -> Iterator[dict[str, Any]]:
@@ -199,7 +195,8 @@ def _fits(results: Sequence[Result], row: str) -> Iterator[dict[str, Any]]:
         if result.row == row and key not in seen:
             seen.add(key)
             about = {name: cell[name] for name in ("bits", "seed", "settings", "command")}
-            yield about | {"fit": cell.get("fit", {"seconds": cell["seconds"]}), "tuning": cell.get("tuning")}
+            about |= {"fit": cell.get("fit", {"seconds": cell["seconds"]}), "tuning": cell.get("tuning")}
+            yield about | {"machine": cell.get("machine")}
 
 
 def _markdown_row(*cells: str) -> str:

@@ -15,6 +15,7 @@ from deepbinaries.codes import Codes
 from deepbinaries.datasets import Dataset, Parts, digest
 from deepbinaries.errors import UsageError
 from deepbinaries.evaluation import Rules
+from deepbinaries.experiments.machines import machine
 from deepbinaries.experiments.measuring import measured
 from deepbinaries.experiments.scores import Source, on_stderr
 from deepbinaries.registry import METHODS
@@ -76,6 +77,7 @@ class Task:
     digests: Settings = field(default_factory=dict)  # of what is not the dataset or the split
     curves: bool = False  # whether precision and recall are kept with each result
     searching: Searching | None = None  # kept with each result, where it is asked for
+    jobs: int = 1  # processes that share the trainings
     tell: Tell = on_stderr
 
     def kept_settings(self, hasher: Any) -> dict[str, Any]:
@@ -84,6 +86,11 @@ class Task:
         settings = {name: value for name, value in settings.items() if name not in ("bits", "seed")}
         plain: dict[str, Any] = json.loads(json.dumps(settings))
         return plain
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """On what results are made; kept with each, since its seconds are those of this machine."""
+        return machine(self.device) | {"jobs": self.jobs}
 
     @cached_property
     def all_digests(self) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """The plans of all tables and figures: they can be made as they are written, and stand beside what is printed."""
 
+from dataclasses import replace
+
 import pytest
 
 from deepbinaries.errors import UsageError
 from deepbinaries.experiments.contest import Contestant
-from deepbinaries.experiments.paper.plans import NAMES, lengths, read_plan, reading_of
+from deepbinaries.experiments.paper.plans import NAMES, lengths, read_plan, reading_of, together
 from deepbinaries.experiments.paper.printed import misprints, printed
 from deepbinaries.registry import DATASETS
 
@@ -71,6 +73,10 @@ def test_figure_3_shares_the_trainings_of_table_1():
         ("eta", "printed, eta=0.0001", "table1", "TVDB, printed update"),
         ("k", "LSTM, keep=20", "table1", "TVDB"),
         ("k", "mean, keep=20", "table2", "TVDB-I2"),
+        ("fixes", "printed", "table1", "TVDB, printed update"),
+        ("fixes", "gram", "eta", "gram, eta=0.3"),
+        ("fixes", "spectral", "table1", "TVDB"),
+        ("fixes", "TVDB, best form", "table1", "TVDB, best form"),
     ],
 )
 def test_rows_of_the_same_settings_are_the_same_training(dataset, plan, row, other, same):
@@ -98,6 +104,39 @@ def test_settings_of_a_dataset_win_over_those_of_a_row():
         name: read_plan("table1", name).only(["CorrAE"]).rows[0].settings["alpha"] for name in ("coco18", "iapr22")
     }
     assert alpha == {"coco18": 0.4, "iapr22": 0.2}
+
+
+def test_settings_that_were_chosen_without_a_label_are_those_of_the_task_without_it():
+    def rates(ignored):
+        rows = read_plan("table1", "coco18", ignored=ignored).only(["DNH-C", "DVSH", "CorrAE"]).rows
+        return [row.settings.get("learning_rate", row.settings.get("alpha")) for row in rows]
+
+    assert rates(()) == [0.4, 0.0003, 0.001]
+    assert rates(("person",)) == [0.4, 0.001, 0.0003]
+    assert rates(("car",)) == rates(())
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "fixes"])
+def test_the_reference_is_a_row(name):
+    plan = read_plan(name, "iapr22")
+    assert plan.reference == plan.only([plan.reference]).rows[0].name
+
+
+def test_each_step_of_the_ladder_changes_the_one_before():
+    rows = read_plan("fixes", "iapr22").rows
+    settings = [Contestant(row.method, (64,), row.settings).make(64, 0, device="cpu").settings for row in rows]
+    assert [one.update for one in settings] == ["printed", "gram", "spectral", *["relaxed"] * 3]
+    assert [one.image for one in settings] == [*["lstm"] * 4, *["whole"] * 2]
+    assert len({str(one) for one in settings}) == len(rows)
+
+
+def test_a_part_never_takes_the_place_of_the_whole():
+    plan = read_plan("table2", "scenes")
+    drawn = together(plan, lengths([8, 32], replace(plan.only(["TVDB"]), seeds=(3,))))
+    assert (drawn.rows, drawn.bits, drawn.seeds) == (plan.rows, (8, 16, 32, 64, 128), (0, 3))
+    figure = read_plan("figure4", "scenes")
+    assert together(figure, replace(lengths([8], figure), seeds=(3,))).bits == (8,)
+    assert together(figure, replace(figure, seeds=(3,))).seeds == (3,)
 
 
 def test_what_varies_is_a_row_for_each_value():

@@ -10,6 +10,11 @@ def test_markdown_has_a_row_a_line_and_no_column_too_many():
     assert lines == ["Caption of 95 %", "", "| row | 16 bits |", "| --- | --- |", "| a\\|b & <i> | **−.5** |"]
 
 
+def test_a_star_is_a_star_in_markdown_too():
+    sheet = Sheet("Caption", ["row"], [[Cell(".5* [.4, .6]", strong=True)]])
+    assert sheet.to_markdown().splitlines()[-1] == "| **.5\\* [.4, .6]** |"
+
+
 def test_latex_takes_no_text_for_a_command():
     text = latex(["a note"], [SHEET])
     assert r"\caption{Caption of 95 \%}" in text

@@ -4,7 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from deepbinaries.codes import Codes, top_k
+from deepbinaries.datasets import Parts
 from deepbinaries.errors import UsageError
 from deepbinaries.experiments import contest
 from deepbinaries.experiments.contest import Task
@@ -22,6 +26,15 @@ FILE = "answers.jsonl"
 SHOWN = "scenes"  # photographs of datasets belong to others, and do not go into a figure
 RIGHT, WRONG = "#009e73", "#d55e00"  # frames: a label is shared, or none
 SIDE, DOTS = 72, 90  # pixels of a picture, and of an inch: enough to see them, in files of less than a megabyte
+
+FRAMES = (
+    "Frames: green where a picture shares a label with the sentence's own picture, orange where it shares none; the "
+    "shared labels stand below it."
+)
+CHOICE = (
+    "The sentences are those to which the fewest pictures of the gallery are relevant, yet as many as are shown; no "
+    "two have the same labels. Labels alone decide, before anything is learnt."
+)
 
 Line = Mapping[str, Any]
 
@@ -47,12 +60,26 @@ def learn(piece: Piece, plan: Plan, task: Task) -> None:
 
 
 def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:  # noqa: ARG001
-    """The nearest pictures of the first queries' sentences, by each row; the figure is written into the folder."""
+    """The nearest pictures of some queries' sentences, by each row; the figure is written into the folder."""
     task = task_of(None)
     found = [(piece.row.name, _kept(piece, plan, task)) for piece in pieces(plan, task_of)]
     lines = [{"row": name} | line for name, line in found if line is not None]
     _draw(lines, task, task.folder / plan.name)
-    return Made({"answers": lines}, about_data(task, plan), [_sheet(lines)], drawn=True)
+    return Made({"answers": lines}, [*about_data(task, plan), CHOICE, FRAMES], [_sheet(lines)], drawn=True)
+
+
+def rare_queries(parts: Parts, *, sentences: int, pictures: int) -> NDArray[np.int64]:
+    """The rows of the queries with the fewest relevant pictures in the gallery `clean`, no two of the same labels.
+
+    So many pictures are relevant to each, or, where there are no such queries, nearly so many.
+    """
+    asked, searched = (parts.labels.select(of).matrix().astype(int) for of in (parts.query, parts.gallery("clean")))
+    relevant = (asked @ searched.T > 0).sum(axis=1)
+    by_rarity = np.lexsort((relevant, np.maximum(pictures - relevant, 0)))
+    of_labels: dict[frozenset[str], int] = {}
+    for row in parts.query[by_rarity].tolist():
+        of_labels.setdefault(frozenset(parts.labels.of(row)), row)
+    return np.array([*of_labels.values()][:sentences])
 
 
 def _kept(piece: Piece, plan: Plan, task: Task) -> dict[str, Any] | None:
@@ -61,14 +88,15 @@ def _kept(piece: Piece, plan: Plan, task: Task) -> dict[str, Any] | None:
 
 def _named(hasher: Any, piece: Piece, plan: Plan, task: Task) -> dict[str, Any]:
     """What tells answers from all others."""
-    return named(hasher, piece, task) | {name: plan.more[name] for name in ("sentences", "pictures")}
+    asked = [task.dataset.ids[row] for row in rare_queries(task.parts, **plan.more)]
+    return named(hasher, piece, task) | {"asked": asked, "pictures": plan.more["pictures"]}
 
 
 def _answers(hasher: Any, task: Task, more: Mapping[str, Any]) -> dict[str, Any]:
     source = task.source(False)
     taken = contest.learn(hasher, source, held_out=False, tell=task.tell)
     parts, dataset = source.parts, source.dataset
-    gallery, queries = source.readable(parts.gallery("clean")), source.readable(parts.query)[: more["sentences"]]
+    gallery, queries = source.readable(parts.gallery("clean")), source.readable(rare_queries(parts, **more))
     sentences, pictures = (
         Codes.from_values(hasher.encode(of)) for of in (source.texts(queries), source.images(gallery))
     )
@@ -81,7 +109,7 @@ def _answers(hasher: Any, task: Task, more: Mapping[str, Any]) -> dict[str, Any]
             for row, distance in zip(gallery[rows].tolist(), distances.tolist(), strict=True)
         ]
         found.append({"id": dataset.ids[query], "sentence": parts.split.sentence(dataset, query), "found": hits})
-    return {"answers": found, "seconds": taken["seconds"], "versions": versions()}
+    return {"answers": found, "seconds": taken["seconds"], "versions": versions(), "machine": task.machine}
 
 
 def _draw(lines: Sequence[Line], task: Task, path: Path) -> None:

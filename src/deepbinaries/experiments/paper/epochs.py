@@ -46,7 +46,7 @@ def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:  # noqa: ARG001
     found = [(piece.row, _kept(piece, plan, task)) for piece in pieces(plan, task_of)]
     courses = [(row, course) for row, course in found if course is not None]
     seeds = {seed: [(row, course) for row, course in courses if course["seed"] == seed] for seed in plan.seeds}
-    first = seeds[plan.seeds[0]]
+    first = next(of for of in seeds.values() if of)  # of a seed that was not asked for, nothing may be there
     return Made(
         {"trainings": [{"row": row.name} | course for row, course in courses]},
         [*about_data(task, plan), PAPERS],
@@ -86,7 +86,13 @@ def _course(hasher: Any, task: Task, gallery: str) -> dict[str, Any]:
 
     hasher.fit(source.pairs(source.readable(source.parts.train)), log=watch)
     seconds = round(sum(epoch["seconds"] for epoch in epochs), 3)
-    return {"chance": round(chance, 6), "epochs": epochs, "seconds": seconds, "versions": versions()}
+    return {
+        "chance": round(chance, 6),
+        "epochs": epochs,
+        "seconds": seconds,
+        "versions": versions(),
+        "machine": task.machine,
+    }
 
 
 Courses = Sequence[tuple[Row, Course]]

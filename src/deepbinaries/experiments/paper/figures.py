@@ -59,12 +59,19 @@ def draw(panels: Sequence[Panel], path: Path, *, columns: int = 2) -> None:
         save(figure, path)
 
 
-def new_figure(width: float, height: float) -> "Figure":
-    """An empty drawing, in inches."""
+def check_matplotlib() -> None:
+    """Refuse what is to be drawn where nothing can be, before hours are spent on it."""
     try:
-        from matplotlib.figure import Figure
+        import matplotlib  # noqa: F401
     except ModuleNotFoundError as missing:
         raise MissingExtraError("matplotlib", "train") from missing
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty drawing, in inches."""
+    check_matplotlib()
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -98,8 +105,7 @@ def _draw(panel: Panel, axis: "Axes", names: Sequence[str]) -> None:
 
 
 def _style() -> AbstractContextManager[None]:
-    try:
-        from matplotlib import rc_context
-    except ModuleNotFoundError as missing:
-        raise MissingExtraError("matplotlib", "train") from missing
+    check_matplotlib()
+    from matplotlib import rc_context
+
     return rc_context(STYLE)

@@ -36,8 +36,12 @@ class Kept:
 
     def find(self, named: Mapping[str, Any]) -> Line | None:
         """The line of these facts."""
+        return next(iter(self.matching(named)), None)
+
+    def matching(self, named: Mapping[str, Any]) -> list[Line]:
+        """The lines that have these facts, whatever else they have."""
         plain = _plain(named)
-        return next((line for line in self.lines if all(line.get(key) == plain[key] for key in plain)), None)
+        return [line for line in self.lines if all(line.get(key) == plain[key] for key in plain)]
 
     def add(self, named: Mapping[str, Any], found: Mapping[str, Any]) -> Line:
         """Keep what was found under these facts, at once."""

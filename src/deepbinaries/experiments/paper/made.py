@@ -31,12 +31,13 @@ def write(plan: Plan, made: Made, folder: Path) -> list[Path]:
     path = folder / plan.name
     figure = f"{plan.name}.svg" if made.panels else f"{plan.name}.png" if made.drawn else ""  # pictures are pixels
     notes = [*made.notes, *(["Dotted lines: chance."] if any(panel.level is not None for panel in made.panels) else [])]
+    making = f"How each number was made stands in {plan.name}.json beside this page."
     if made.panels:
         draw(made.panels, path, columns=made.columns)
     texts = {
-        "md": markdown(plan.title, notes, made.sheets, figure),
+        "md": markdown(plan.title, [*notes, making], made.sheets, figure),
         "tex": latex(notes, made.sheets),
-        "html": html(plan.title, notes, made.sheets, figure),
+        "html": html(plan.title, [*notes, making], made.sheets, figure),
     }
     for ending, text in texts.items():
         with written_whole(path.with_suffix(f".{ending}")) as file:
@@ -45,6 +46,11 @@ def write(plan: Plan, made: Made, folder: Path) -> list[Path]:
     write_json(about | {"notes": notes} | dict(made.content), path.with_suffix(".json"), indent=1)
     endings = [*texts, "json", *(["svg", "png"] if figure else [])]
     return [path.with_suffix(f".{ending}") for ending in endings]
+
+
+def not_all(missing: Sequence[str]) -> list[str]:
+    """The last words of a page of which something is missing."""
+    return [f"Not all is here. Missing: {'; '.join(missing)}."] if missing else []
 
 
 def about_data(task: Task, plan: Plan) -> list[str]:

@@ -1,5 +1,6 @@
 """Making any table or figure of the paper."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -7,34 +8,43 @@ from pathlib import Path
 
 from deepbinaries.experiments.alone import alone_in
 from deepbinaries.experiments.paper import answers, epochs, tables
+from deepbinaries.experiments.paper.figures import check_matplotlib
 from deepbinaries.experiments.paper.jobs import Learn, gather, share
-from deepbinaries.experiments.paper.made import Made
+from deepbinaries.experiments.paper.made import Made, not_all
 from deepbinaries.experiments.paper.plans import Plan
 from deepbinaries.experiments.paper.running import Kind, Piece, Progress, TaskOf, one_by_one
 from deepbinaries.experiments.paper.timing import run_times
 
 KINDS: dict[str, Kind] = {"epochs": epochs, "answers": answers}  # every other one is drawn from cells
 
-Opened = Callable[[Path], tuple[Plan, TaskOf]]  # for the folder that results go to; other processes are sent it
+# For the folder that results go to, what is drawn, what of it is learnt, and on what; other processes are sent it.
+Opened = Callable[[Path], tuple[Plan, Plan, TaskOf]]
 
 
 def make(
-    plan: Plan, task_of: TaskOf, paper: str, *, opened: Opened, jobs: int = 1, learn: bool = True
-) -> tuple[Made | None, Sequence[Piece]]:
-    """The table or figure, None where there is nothing to draw it of, and the trainings that are missing.
+    plan: Plan, part: Plan, task_of: TaskOf, paper: str, *, opened: Opened, jobs: int = 1, learn: bool = True
+) -> tuple[Made | None, Sequence[object]]:
+    """The table or figure, None where there is nothing to draw it of, and what is missing of the part.
 
-    `paper` is the dataset's name among the printed numbers, "" where it has none. With several `jobs`, so many
-    processes share the trainings, and where one fails the others go on; `time` is always measured by one alone. Unless
-    it is to `learn`, what is there is drawn.
+    The `part` of the plan is learnt, and what is there of all of the plan is drawn. `paper` is the dataset's name among
+    the printed numbers, "" where it has none. With several `jobs`, so many processes share the trainings, and where one
+    fails the others go on; `time` is always measured by one alone. Unless it is to `learn`, what is there is drawn.
     """
+    if plan.drawn != "table":
+        check_matplotlib()
     if plan.drawn == "time":
-        return run_times(plan, task_of(None), learn=learn), []
+        return run_times(plan, task_of(None), learn=learn)
     kind, first = _kind(plan), task_of(plan.rows[0].keep)
-    pieces, folder = kind.pieces(plan, task_of), first.folder
+    pieces, wanted = kind.pieces(plan, task_of), kind.pieces(part, task_of)
+    folder = first.folder
+
+    def not_there(of: Sequence[Piece]) -> list[Piece]:
+        return [piece for piece in of if not kind.is_there(piece, plan, task_of(piece.row.keep))]
+
     with alone_in(folder):
         gather(folder)
-        missing = [piece for piece in pieces if not kind.is_there(piece, plan, task_of(piece.row.keep))]
-        progress = Progress(plan.name, len(pieces), first.tell, there=len(pieces) - len(missing))
+        missing = not_there(wanted)
+        progress = Progress(plan.name, len(wanted), first.tell, there=len(wanted) - len(missing))
         if learn and jobs > 1:
             for keep in dict.fromkeys(piece.row.keep for piece in missing):
                 task_of(keep).source(False)  # features are made once, before anybody wants them
@@ -42,12 +52,18 @@ def make(
         elif learn:
             one_by_one(kind, missing, plan, task_of, progress)
             missing = []
-    if len(missing) == len(pieces):
+        blank = not_there(pieces)
+    if len(blank) == len(pieces):
         return None, missing
     made = kind.draw(plan, task_of, paper)
-    if missing:
-        made = replace(made, notes=[*made.notes, f"Not all is here. Missing: {'; '.join(map(str, missing))}."])
-    return made, missing
+    return replace(made, notes=[*made.notes, *not_all(_in_short(blank, pieces))]), missing
+
+
+def _in_short(blank: Sequence[Piece], pieces: Sequence[Piece]) -> list[str]:
+    """What is missing; a row of which nothing is there is named once."""
+    gone, all_ = (Counter(piece.row.name for piece in of) for of in (blank, pieces))
+    names = (f"all of {piece.row.name}" if gone[piece.row.name] == all_[piece.row.name] else piece for piece in blank)
+    return list(dict.fromkeys(map(str, names)))
 
 
 def _kind(plan: Plan) -> Kind:
@@ -56,5 +72,5 @@ def _kind(plan: Plan) -> Kind:
 
 def _learning(opened: Opened, folder: Path) -> Learn:
     """What a process does with a piece, in the folder that it may write to."""
-    plan, task_of = opened(folder)
+    plan, _, task_of = opened(folder)
     return lambda piece: _kind(plan).learn(piece, plan, task_of(piece.row.keep))

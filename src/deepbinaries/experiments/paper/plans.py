@@ -11,8 +11,10 @@ from deepbinaries.errors import UsageError, unknown_name
 from deepbinaries.registry import METHODS
 
 HERE = Path(__file__).parent
-NAMES = ("table1", "table2", "figure3", "figure4", "figure5", "eta", "k", "time")
+NAMES = ("table1", "table2", "fixes", "figure3", "figure4", "figure5", "eta", "k", "time")
 KEEP = "keep"  # what varies is how pictures are seen, not a setting of the method
+AT_LENGTHS = ("table", "sweep")  # every other kind is drawn at one length
+OF_ONE_SEED = ("time", "answers")
 
 Settings = Mapping[str, Any]
 
@@ -42,6 +44,7 @@ class Plan:
     bits: tuple[int, ...]
     seeds: tuple[int, ...]
     varied: str = ""  # the setting that varies
+    reference: str = ""  # the row that the others are compared with, query by query
     reduced: bool = False
     more: Settings = field(default_factory=dict)  # what only this kind has
 
@@ -67,8 +70,8 @@ class Reading:
     note: str = ""  # how the task differs from the paper's
 
 
-def read_plan(name: str, dataset: str, *, reduced: bool = False) -> Plan:
-    """The plan of a table or figure for a dataset.
+def read_plan(name: str, dataset: str, *, reduced: bool = False, ignored: Sequence[str] = ()) -> Plan:
+    """The plan of a table or figure for a dataset, of which some labels may be ignored.
 
     >>> plan = read_plan("table2", "iapr22")
     >>> [row.name for row in plan.rows], plan.bits, plan.rows[0].settings
@@ -85,7 +88,8 @@ def read_plan(name: str, dataset: str, *, reduced: bool = False) -> Plan:
     if reduced:
         table |= {key: value for key, value in less.items() if key != "settings"}
     vary: Settings = table.pop("vary", {})
-    rows = list(_rows(table, dataset, less.get("settings", {}) if reduced else {}))
+    tasks = [dataset, *([f"{dataset} without {', '.join(sorted(ignored))}"] if ignored else [])]
+    rows = list(_rows(table, tasks, less.get("settings", {}) if reduced else {}))
     if rows and "updates" in table:
         rows = [_updated(row, update, eta) for update, eta in table.pop("updates").items() for row in rows]
     for key in ("rows", "on", "settings"):
@@ -99,6 +103,7 @@ def read_plan(name: str, dataset: str, *, reduced: bool = False) -> Plan:
         seeds=tuple(table.pop("seeds")),
         rows=tuple(_varied(rows, varied, values) if varied else rows),
         varied=varied,
+        reference=table.pop("reference", ""),
         reduced=reduced,
         more=table,
     )
@@ -118,16 +123,31 @@ def reading_of(dataset: str, *, reduced: bool = False) -> Reading:
 
 def lengths(bits: Sequence[int], plan: Plan) -> Plan:
     """The plan at other lengths of codes."""
-    if plan.drawn not in ("table", "sweep") and len(bits) > 1:
+    if plan.drawn not in AT_LENGTHS and len(bits) > 1:
         raise UsageError(f"{plan.name} is drawn at one length", next_step=f"give one of {', '.join(map(str, bits))}")
     return replace(plan, bits=tuple(bits))
 
 
-def _rows(table: Settings, dataset: str, less: Settings) -> Iterator[Row]:
-    """The rows with all of their settings: for any dataset, for this one, reduced."""
+def together(plan: Plan, part: Plan) -> Plan:
+    """The plan with the lengths and seeds that are asked for beside its own: what is drawn where a part is learnt.
+
+    So a part never takes the place of the whole. What has one length, or one seed, is drawn at that of the part.
+
+    >>> table, figure = read_plan("table2", "scenes"), read_plan("figure3", "scenes")
+    >>> together(table, lengths([8, 64], table)).bits, together(figure, lengths([8], figure)).bits
+    ((8, 16, 32, 64, 128), (8,))
+    """
+    bits = tuple(sorted({*plan.bits, *part.bits})) if plan.drawn in AT_LENGTHS else part.bits
+    seeds = part.seeds if plan.drawn in OF_ONE_SEED else tuple(dict.fromkeys((*plan.seeds, *part.seeds)))
+    return replace(plan, bits=bits, seeds=seeds)
+
+
+def _rows(table: Settings, tasks: Sequence[str], less: Settings) -> Iterator[Row]:
+    """The rows with all of their settings: for any dataset, for this one, for it without some labels, reduced."""
     for row in table.get("rows", ()):
         settings = dict(table.get("settings", {})) | row.get("settings", {})
-        settings |= table.get("on", {}).get(dataset, {}) | row.get("on", {}).get(dataset, {})
+        for task in tasks:
+            settings |= table.get("on", {}).get(task, {}) | row.get("on", {}).get(task, {})
         settings |= _known(row["method"], less) if less else {}
         plain = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
         yield Row(row["name"], row["method"], row.get("paper", row["name"]), plain, row.get("note", ""))

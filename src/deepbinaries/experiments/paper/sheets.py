@@ -53,9 +53,11 @@ class Sheet:
     rows: Sequence[Sequence[Cell]]
 
     def to_markdown(self) -> str:
-        lines = [self.head, ["---"] * len(self.head)]
-        lines += [[f"**{cell.text}**" if cell.strong else cell.text for cell in row] for row in self.rows]
-        shown = [f"| {' | '.join(map(_in_a_row, line))} |" for line in lines]
+        lines = [[*map(_in_a_row, self.head)], ["---"] * len(self.head)]
+        for row in self.rows:
+            texts = ((_in_a_row(cell.text), cell.strong) for cell in row)
+            lines.append([f"**{text}**" if strong else text for text, strong in texts])
+        shown = [f"| {' | '.join(line)} |" for line in lines]
         return "\n".join([self.caption, "", *shown])
 
     def to_latex(self) -> str:
@@ -107,7 +109,7 @@ def html(title: str, notes: Iterable[str], sheets: Iterable[Sheet], figure: str 
 
 
 def _in_a_row(text: str) -> str:
-    return text.replace("|", "\\|")
+    return text.replace("|", "\\|").replace("*", "\\*")
 
 
 def in_latex(text: str) -> str:

@@ -4,12 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+from deepbinaries.evaluation import Difference
 from deepbinaries.experiments.cells import Cell as Measured
 from deepbinaries.experiments.charts import Line
-from deepbinaries.experiments.compare import Result, check, results_of, results_there, trainings
-from deepbinaries.experiments.comparison_table import QUERY, Column, entry_of
+from deepbinaries.experiments.compare import Result, check, has_scores, results_of, results_there, trainings
+from deepbinaries.experiments.comparison_table import QUERY, Column, Entry, entry_of, judged
 from deepbinaries.experiments.contest import Contestant, Task
 from deepbinaries.experiments.paper.figures import Panel
 from deepbinaries.experiments.paper.made import Made, about_data
@@ -20,13 +22,18 @@ from deepbinaries.experiments.paper.sheets import Cell, Sheet
 from deepbinaries.experiments.scores import BOTH
 
 PAPERS = "database"  # the gallery that holds the training items, as the paper's does
-LINKS = ("method", "settings", "bits", "seed", "seconds", "command", "digests", "versions")  # of a number to its making
+# Of a number to its making.
+LINKS = (
+    *("method", "settings", "bits", "seed", "proposer", "rule"),
+    *("seconds", "command", "digests", "versions", "machine"),
+)
 
 
 def pieces(plan: Plan, task_of: TaskOf) -> list[Piece]:
     found = []
     for row in plan.rows:
-        contestant, task = Contestant(row.method, plan.bits, row.settings), task_of(row.keep)
+        contestant = Contestant(row.method, plan.bits, row.settings)
+        task = replace(task_of(row.keep), seeds=plan.seeds)
         check([contestant], task)
         found += [Piece(row, lengths[0], seed) for lengths, seed in trainings(contestant, task)]
     return found
@@ -52,8 +59,9 @@ def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:
         found += [(row, result) for result in results]
     numbers = numbers_of(plan, found, task.folder, paper)
     lines = [{"row": name} | column._asdict() | number.to_json() for (name, column), number in numbers.items()]
-    notes = [*about_data(task, plan), *notes_of(plan, paper)]
-    return Made({"numbers": lines}, notes, list(sheets_of(plan, numbers)), panels_of(plan, numbers))
+    notes = [*about_data(task, plan), *notes_of(plan, paper), *notes_on(plan, numbers)]
+    content = {"reference": plan.reference, "numbers": lines}
+    return Made(content, notes, list(sheets_of(plan, numbers)), panels_of(plan, numbers))
 
 
 @dataclass(frozen=True)
@@ -61,10 +69,12 @@ class Number:
     """One number of ours with what it is to be read beside."""
 
     mean: float
-    interval: tuple[float, float]  # 95 %, over queries, and over seeds where there are several
+    # 95 %, over queries, and over seeds where there are several; None: of several, what queries scored is not there.
+    interval: tuple[float, float] | None
     chance: float
     paper: float | None  # None: the paper prints none, or of another task
     cells: Sequence[Measured]  # one a seed
+    over_reference: Difference | None = None  # None: it is the reference, or what queries scored is not there
 
     @property
     def difference(self) -> float | None:
@@ -72,8 +82,10 @@ class Number:
         return None if self.paper is None else self.mean - self.paper
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"map_all": round(self.mean, 6), "interval": [round(end, 6) for end in self.interval]}
+        interval = None if self.interval is None else [round(end, 6) for end in self.interval]
+        found: dict[str, Any] = {"map_all": round(self.mean, 6), "interval": interval}
         found |= {"chance": self.chance, "paper": self.paper}
+        found |= {"over_reference": self.over_reference.to_json()} if self.over_reference is not None else {}
         found["difference"] = None if self.difference is None else round(self.difference, 6)
         return found | {"cells": [{name: cell[name] for name in LINKS if name in cell} for cell in self.cells]}
 
@@ -87,14 +99,39 @@ def numbers_of(plan: Plan, results: Sequence[tuple[Row, Result]], folder: Path, 
     printed_as = {row.name: row.paper for row in plan.rows}
     for row, result in results:
         by_place[row.name, Column(result.cell["gallery"], result.bits, result.cell["direction"])].append(result)
+    entries = _compared(by_place, plan.reference, folder)
     found = {}
     for (name, column), of_seeds in by_place.items():
-        entry = entry_of(of_seeds, folder)
         comparable = paper and column.gallery == PAPERS
         beside = printed(plan.name, paper, printed_as[name], column.bits, column.direction) if comparable else None
-        cells = [result.cell for result in of_seeds]
-        found[name, column] = Number(entry.mean, entry.interval, entry.chance, beside, cells)
+        cells, entry = [result.cell for result in of_seeds], entries.get((name, column))
+        mean, chance = fmean(cell["map_all"] for cell in cells), cells[0]["chance"]
+        over = None if entry is None else entry.difference
+        found[name, column] = Number(mean, _interval(cells, entry), chance, beside, cells, over)
     return found
+
+
+def _compared(
+    by_place: Mapping[tuple[str, Column], Sequence[Result]], reference: str, folder: Path
+) -> dict[tuple[str, Column], Entry]:
+    """The entries of which the folder has what every query scored, with their differences to the reference."""
+    found = {
+        place: entry_of(results, folder)
+        for place, results in by_place.items()
+        if all(has_scores(result.cell, folder) for result in results)
+    }
+    for column in {column for _, column in found} if reference else ():
+        of_column = {name: entry for (name, at), entry in found.items() if at == column}
+        found |= {(name, column): entry for name, entry in judged(of_column, reference).items()}
+    return found
+
+
+def _interval(cells: Sequence[Measured], entry: Entry | None) -> tuple[float, float] | None:
+    """A single cell has its own, so that it is the same with and without what every query scored."""
+    if len(cells) == 1 and "interval" in cells[0]:
+        low, high = cells[0]["interval"]
+        return low, high
+    return None if entry is None else entry.interval
 
 
 def sheets_of(plan: Plan, numbers: Numbers) -> Iterator[Sheet]:
@@ -147,6 +184,8 @@ def _sweep(plan: Plan, numbers: Numbers, column: Column) -> Panel:
     lines = []
     for name in dict.fromkeys(row.line for row in plan.rows):
         here = [row for row in plan.rows if row.line == name and (row.name, column) in numbers]
+        if not here:
+            continue
         lines.append(Line(name, [row.at or 0.0 for row in here], [numbers[row.name, column].mean for row in here]))
     scale = "x" if all(x > 0 for line in lines for x in line.x) else ""
     chance = next(number.chance for (_, place), number in numbers.items() if place == column)
@@ -166,7 +205,7 @@ def notes_of(plan: Plan, paper: str) -> list[str]:
             "The paper's own curves are not at hand.",
         ]
     if not known(plan.name):
-        return ["The paper's own numbers of this are not at hand."]
+        return ["There are no numbers of the paper's to put beside these."]
     if not paper:
         return ["The paper has no numbers for this task."]
     return [
@@ -176,13 +215,29 @@ def notes_of(plan: Plan, paper: str) -> list[str]:
     ]
 
 
+def notes_on(plan: Plan, numbers: Numbers) -> list[str]:
+    """What the marks of a table mean, and where some cannot be there."""
+    if not plan.reference:
+        return []
+    found = [
+        f"A star: differs from {plan.reference} on the same queries, the 95 % interval of the difference leaves zero "
+        "out. The differences with their intervals, and p-values corrected for the rows of a column, are in the JSON."
+    ]
+    alone = [name for (name, _), number in numbers.items() if number.over_reference is None and name != plan.reference]
+    if alone:
+        rows = ", ".join(dict.fromkeys(alone))
+        found.append(f"Not compared everywhere, as what queries scored, or the reference, is not all there: {rows}.")
+    return found
+
+
 def _cells(number: Number | None, best: float, beside: bool) -> list[Cell]:
     if number is None:
         return [Cell("")] * (3 if beside else 1)
     cell = number.cells[0]
     note = f"{cell['seconds']:.1f} s, seed {cell['seed']}: {cell['command']}"
-    low, high = number.interval
-    found = [Cell(f"{short(number.mean)} [{short(low)}, {short(high)}]", number.mean == best, note)]
+    mark = "*" if number.over_reference is not None and number.over_reference.differs else ""
+    around = f" [{', '.join(map(short, number.interval))}]" if number.interval is not None else ""
+    found = [Cell(f"{short(number.mean)}{mark}{around}", number.mean == best, note)]
     if beside:
         found.append(Cell("" if number.paper is None else short(number.paper)))
         found.append(Cell("" if number.difference is None else signed(number.difference)))

@@ -1,7 +1,8 @@
 """Seconds of an update of the codes: of a batch, and of a whole training set as it grows."""
 
 import math
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,17 @@ from deepbinaries.errors import UsageError
 from deepbinaries.experiments.alone import alone_in
 from deepbinaries.experiments.charts import Line
 from deepbinaries.experiments.contest import Task
+from deepbinaries.experiments.machines import in_words, machine
 from deepbinaries.experiments.paper.figures import Panel
 from deepbinaries.experiments.paper.kept import Kept
-from deepbinaries.experiments.paper.made import Made, about_data
+from deepbinaries.experiments.paper.made import Made, about_data, not_all
 from deepbinaries.experiments.paper.plans import Plan
 from deepbinaries.experiments.paper.running import Progress
 from deepbinaries.experiments.paper.sheets import Cell, Sheet
 from deepbinaries.experiments.versions import versions
 
 FILE = "times.jsonl"
+HOW = ("batch", "repeats")  # how it is measured, of the plan
 WHAT = {
     "batch": "one batch",
     "first": "the whole set, the first time",
@@ -31,14 +34,43 @@ PAPERS = (
     "GPUs can be used."
 )
 
+Time = dict[str, Any]
 
-def run_times(plan: Plan, task: Task, *, learn: bool = True) -> Made:
-    """The times of all updates at all sizes that the training part has; outputs of networks are drawn.
 
-    Unless there is something to `learn`, all of them have to be there.
+def run_times(plan: Plan, task: Task, *, learn: bool = True) -> tuple[Made | None, list[str]]:
+    """The times of all updates at all sizes that the training part has, and those that are missing.
+
+    They are measured on this machine, with outputs of networks that are drawn, unless nothing is to be learnt. Times
+    of other machines that the folder has are shown too, each machine's by themselves; without any there is no table.
     """
-    from deepbinaries.experiments.paper.update_times import measure
+    places = _places(plan, task)
+    with alone_in(task.folder):
+        kept = Kept(task.folder / FILE)
+        if learn:
+            _measure(places, plan, task, kept)
+    by_machine = defaultdict[str, list[Time]](list)
+    for line in [line for place in places for line in kept.matching(place)]:
+        by_machine[in_words(line["machine"])].append(line)
+    if not by_machine:
+        return None, [_called(place) for place in places]
+    missing = [
+        f"{_called(place)} on {name}"
+        for name, lines in by_machine.items()
+        for place in places
+        if _called(place) not in map(_called, lines)
+    ]
+    sizes = sorted({place["items"] for place in places})
+    made = Made(
+        {"times": [line for lines in by_machine.values() for line in lines]},
+        [*about_data(task, plan), PAPERS, *not_all(missing)],
+        [sheet for name, lines in by_machine.items() for sheet in _sheets(lines, sizes, name)],
+        [panel for name, lines in by_machine.items() for panel in _panels(lines, name if len(by_machine) > 1 else "")],
+    )
+    return made, [] if learn else missing  # on this machine all is there now
 
+
+def _places(plan: Plan, task: Task) -> list[Time]:
+    """What names the times, whatever machine they are of."""
     (bits,), (seed, *_) = plan.bits, plan.seeds
     n_items = len(task.parts.train)
     sizes = [*(size for size in plan.more["sizes"] if size < n_items), n_items]
@@ -47,28 +79,36 @@ def run_times(plan: Plan, task: Task, *, learn: bool = True) -> Made:
             f"{n_items} training items are too few to see growth",
             next_step=f"give a dataset with more than {min(plan.more['sizes'])} of them",
         )
-    rows = np.random.default_rng(seed).permutation(task.parts.train)
-    how = {name: plan.more[name] for name in ("batch", "repeats")} | {"bits": bits, "device": task.device}
-    places: list[dict[str, Any]] = [
-        {"experiment": task.experiment, "update": update, "eta": eta, "items": size, **how, "seed": seed}
-        | {"rule": task.rule, "digests": task.all_digests}
+    about = {"experiment": task.experiment, "bits": bits, "seed": seed, "rule": task.rule, "digests": task.all_digests}
+    about |= {name: plan.more[name] for name in HOW}
+    return [
+        about | {"update": update, "eta": eta, "items": size}
         for update, eta in plan.more["updates"].items()
         for size in sizes
     ]
-    with alone_in(task.folder):
-        kept = Kept(task.folder / FILE)
-        missing = [place for place in places if kept.find(place) is None]
-        if missing and not learn:
-            raise UsageError(f"{len(missing)} times are not there", next_step="measure them: leave --no-learn out")
-        progress = Progress(plan.name, len(places), task.tell, there=len(places) - len(missing))
-        for place in missing:
-            labels = task.parts.labels.select(np.sort(rows[: place["items"]])).matrix()
-            if place["items"] == sizes[0] or place is missing[0]:  # what comes first in a process is slow
-                measure(place["update"], place["eta"], labels, **how)
-            kept.add(place, measure(place["update"], place["eta"], labels, **how) | {"versions": versions()})
-            progress.done(f"{place['update']}, {place['items']:,} items")
-        lines = [line for line in map(kept.find, places) if line is not None]
-    return Made({"times": lines}, [*about_data(task, plan), PAPERS], list(_sheets(lines)), _panels(lines))
+
+
+def _measure(places: Sequence[Time], plan: Plan, task: Task, kept: Kept) -> None:
+    """Measure what is missing of this machine; it names a time, so that a table is of one machine."""
+    from deepbinaries.experiments.paper.update_times import measure
+
+    on = machine(task.device)
+    missing = [place for place in places if kept.find(place | {"machine": on}) is None]
+    rows = np.random.default_rng(places[0]["seed"]).permutation(task.parts.train)
+    smallest = min(place["items"] for place in places)
+    progress = Progress(plan.name, len(places), task.tell, there=len(places) - len(missing))
+    for place in missing:
+        labels = task.parts.labels.select(np.sort(rows[: place["items"]])).matrix()
+        how = {name: place[name] for name in ("bits", *HOW)} | {"device": task.device}
+        if place["items"] == smallest or place is missing[0]:  # what comes first in a process is slow
+            measure(place["update"], place["eta"], labels, **how)
+        found = measure(place["update"], place["eta"], labels, **how)
+        kept.add(place | {"machine": on}, found | {"versions": versions()})
+        progress.done(_called(place))
+
+
+def _called(place: Time) -> str:
+    return f"{place['update']}, {place['items']:,} items"
 
 
 def growth(items: list[int], seconds: list[float]) -> float:
@@ -81,28 +121,31 @@ def growth(items: list[int], seconds: list[float]) -> float:
     return float(slope)
 
 
-def _sheets(lines: list[dict[str, Any]]) -> Iterator[Sheet]:
-    sizes = list(dict.fromkeys(line["items"] for line in lines))
+def _sheets(lines: Sequence[Time], sizes: Sequence[int], name: str) -> Iterator[Sheet]:
+    """A table for each kind of time, all of one machine; what is missing is blank."""
     about = lines[0]
     for what, words in WHAT.items():
         rows = []
         for update in dict.fromkeys(line["update"] for line in lines):
-            seconds = [line["seconds"][what] for line in lines if line["update"] == update]
-            cells = [Cell(update), *(Cell(in_seconds(value)) for value in seconds)]
-            power = f"{growth(sizes, seconds):.2f}" if what != "batch" and all(seconds) else ""
-            rows.append([*cells, Cell(power)])
-        where = f"{about['bits']} bits, {about['machine']}, threads: {about['threads']}"
-        caption = f"Seconds of {words}, by the training items; batches of {about['batch']}; {where}."
+            at = {line["items"]: line["seconds"][what] for line in lines if line["update"] == update}
+            cells = [Cell(update), *(Cell(in_seconds(at[size]) if size in at else "") for size in sizes)]
+            seen = len(at) > 1 and what != "batch" and all(at.values())
+            rows.append([*cells, Cell(f"{growth(list(at), list(at.values())):.2f}" if seen else "")])
+        caption = (
+            f"Seconds of {words}, by the training items; batches of {about['batch']}; {about['bits']} bits, {name}."
+        )
         yield Sheet(caption, ["update", *(f"{size:,}" for size in sizes), "grows with the power"], rows)
 
 
-def _panels(lines: list[dict[str, Any]]) -> list[Panel]:
+def _panels(lines: Sequence[Time], name: str) -> list[Panel]:
+    """A drawing for each kind of time; `name` tells the machine where there are several."""
     updates = list(dict.fromkeys(line["update"] for line in lines))
     found = []
     for what, words in WHAT.items():
         of = {update: [line for line in lines if line["update"] == update] for update in updates}
-        drawn = [Line(name, [x["items"] for x in at], [x["seconds"][what] for x in at]) for name, at in of.items()]
-        found.append(Panel(words, "training items", "seconds", drawn, logarithmic="xy"))
+        drawn = [Line(update, [x["items"] for x in at], [x["seconds"][what] for x in at]) for update, at in of.items()]
+        title = f"{words}\n{name}" if name else words
+        found.append(Panel(title, "training items", "seconds", drawn, logarithmic="xy"))
     return found
 
 
