@@ -26,6 +26,12 @@ STYLE = """<style>
 @media (prefers-color-scheme: dark) { .chart text { fill: #a5a198; } }
 </style>"""
 
+OF_BARE_NETWORKS = """\
+`of_bare_networks` is the training step of `tvdb-lstm` beside its own networks that learn fixed targets, with its update
+`spectral`; an update at the end of a name takes its place. `of_bare_networks_tvdb` is the same of `tvdb`, the default:
+its networks take half the time, so that learning codes weighs more. `of_bare_backbone` is the way from files to
+features beside the network that sees ready pixels."""
+
 Cell = Mapping[str, Any]
 
 
@@ -66,6 +72,10 @@ def section(result: Mapping[str, Any], charts: Mapping[str, str]) -> str:
         lines.append(workers(result["figures"]))
     if result["name"] == "scale_index":
         lines.append(engines(result["figures"]))
+    if result["name"] == "training":
+        lines.append(OF_BARE_NETWORKS)
+    if result["name"] == "training_memory":
+        lines.append(memory(result["figures"]))
     if result["name"] == "encoding":
         lines += [rates(result["figures"]), sentences(result["figures"])]
     return "\n\n".join(lines)
@@ -250,6 +260,16 @@ def kills(figures: Mapping[str, Mapping[str, int]]) -> str:
     """After how many kills nothing was lost."""
     names = ("kills", "acknowledged", "lost", "wrong answers")
     return table(("killed while", *names), [(name, *(of[one] for one in names)) for name, of in figures.items()])
+
+
+def memory(figures: Mapping[str, Any]) -> str:
+    """What a training holds, and of what size it is."""
+    regions, width = figures["shape_of_a_picture"]
+    return (
+        f"{figures['pairs']:,} pictures of {regions} regions of {width:,} numbers, {figures['features_gb']} GB in "
+        f"sparse files: {figures['peak_memory_gb']} GB of memory at the peak, pages of the files included; "
+        f"{figures['allowed_gb']} GB are allowed. Small networks learn from all of them, the paper's from a few."
+    )
 
 
 def rates(figures: Mapping[str, Any]) -> str:

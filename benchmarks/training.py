@@ -314,6 +314,12 @@ def synchronise(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+def command(chosen: argparse.Namespace, device: torch.device) -> str:
+    """How to repeat the run; files by their names, since the folders they lie in are those of one machine."""
+    given = [f"--{name} {path.resolve().name}" for name in ("lite0", "pictures") if (path := getattr(chosen, name))]
+    return " ".join(["python benchmarks/training.py", *chosen.parts, "--device", device.type, *given])
+
+
 def main() -> None:
     parts = ("networks", "paper-size", "pipeline")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -350,7 +356,7 @@ def main() -> None:
         "training",
         ratios=ratios,
         figures=figures,
-        command=" ".join(["python benchmarks/training.py", *chosen.parts, "--device", device.type]),
+        command=command(chosen, device),
         output=chosen.output,
     )
     print(f"written to {path.name}")

@@ -99,6 +99,22 @@ def test_the_signs_of_the_values_are_the_codes(model):
     assert (model.encode_texts(sentences).to_bits() == (values >= 0)).all()
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused_by_their_item(model, pictures, monkeypatch, number):
+    encode = model.hasher.encode
+
+    def damaged(batch):
+        values = encode(batch)
+        values[1, 3] = number
+        return values
+
+    monkeypatch.setattr(model.hasher, "encode", damaged)
+    with pytest.raises(DataError, match="the values of item 1 are not finite"):
+        model.encode_images(pictures, values=True)
+    with pytest.raises(DataError, match="the values of item 1 are not finite"):
+        model.encode_texts(["a dog", "a cat"])
+
+
 def test_nothing_gives_no_codes(model):
     assert (len(model.encode_images([])), len(model.encode_texts([]))) == (0, 0)
 

@@ -165,7 +165,13 @@ class Model:
     ) -> Values:
         starts = track(range(0, len(items), batch), what, mode="" if what else "quiet")
         parts = [self.hasher.encode(prepare(list(items[start : start + batch]))) for start in starts]
-        return np.concatenate([np.empty((0, self.bits), dtype=np.float32), *parts])
+        values = np.concatenate([np.empty((0, self.bits), dtype=np.float32), *parts])
+        if len(bad := np.flatnonzero(~np.isfinite(values).all(axis=1))):
+            raise DataError(
+                f"the values of item {bad[0]} are not finite: the model's networks have diverged or are damaged",
+                next_step="copy the model again, or train it with a lower learning rate",
+            )
+        return values
 
     def save_pretrained(
         self,

@@ -84,6 +84,25 @@ def test_ratios_bandwidth_and_first_answer_stand_on_the_page(small):
     assert "1.25 s, and 0.25 s by numpy" in text
 
 
+def test_ratios_of_networks_name_their_presets(tmp_path):
+    ratios = {"of_bare_networks": 0.8, "of_bare_networks_tvdb": 0.7}
+    content = {"name": "training", "ratios": ratios, "figures": {}, "command": "run", "machine": MACHINE}
+    (tmp_path / "training.json").write_text(json.dumps(content))
+    text = page(tmp_path)["README.md"]
+    assert "`of_bare_networks` is the training step of `tvdb-lstm`" in text
+    assert "`of_bare_networks_tvdb` is the same of `tvdb`, the default" in text
+
+
+def test_the_memory_of_a_training_is_said_with_its_size(tmp_path):
+    size = {"pairs": 85_000, "shape_of_a_picture": [21, 4100], "features_gb": 14.64}
+    figures = size | {"peak_memory_gb": 16.5, "allowed_gb": 24}
+    content = {"name": "training_memory", "ratios": {}, "figures": figures, "command": "run", "machine": MACHINE}
+    (tmp_path / "training_memory.json").write_text(json.dumps(content))
+    text = page(tmp_path)["README.md"]
+    assert "85,000 pictures of 21 regions of 4,100 numbers" in text
+    assert "14.64 GB in sparse files: 16.5 GB of memory" in text
+
+
 def test_an_index_is_shown_with_what_it_takes_and_how_long_its_queries_wait(tmp_path):
     waits = {
         "index, ms a query": {"median": 0.1, "worst": 0.2},

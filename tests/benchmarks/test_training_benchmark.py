@@ -52,6 +52,17 @@ def test_the_command_repeats_the_run(written):
     assert written["command"] == "python benchmarks/training.py networks paper-size pipeline --device cpu"
 
 
+def test_the_command_names_what_was_read_and_no_folder_of_the_machine(benchmark, monkeypatch, tmp_path):
+    monkeypatch.setattr(benchmark, "measure_pipeline", lambda *_: ({}, {}))
+    given = ("--lite0", str(tmp_path / "lite0.safetensors"), "--pictures", str(tmp_path / "coco18"))
+    output = ("--output", str(tmp_path / "training.json"))
+    monkeypatch.setattr(sys, "argv", ["training.py", "pipeline", "--device", "cpu", *given, *output])
+    benchmark.main()
+    command = json.loads((tmp_path / "training.json").read_text())["command"]
+    expected = "pipeline --device cpu --lite0 lite0.safetensors --pictures coco18"
+    assert command == f"python benchmarks/training.py {expected}"
+
+
 @pytest.fixture
 def benchmark(monkeypatch):
     """The benchmark as a module."""

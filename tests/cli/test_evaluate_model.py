@@ -117,6 +117,14 @@ def test_a_folder_that_holds_no_model_is_told(tmp_path, capsys):
     assert "holds no model" in capsys.readouterr().err
 
 
+def test_a_model_of_the_package_is_judged_by_its_name(trained, features, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)  # where nothing is called so
+    monkeypatch.setattr("deepbinaries.pretrained.SHELF", trained.parent)
+    assert run("evaluate", trained.name, *DATA, "--features", features, "--json") == 0
+    digest = json.loads((trained / "config.json").read_text())["sha256"]
+    assert json.loads(capsys.readouterr().out)["model"]["sha256"] == digest
+
+
 def test_codes_have_one_gallery(tmp_path, capsys):
     arguments = ("evaluate", tmp_path / "a.npy", tmp_path / "b.npy", "--paired", "--gallery", "clean")
     assert run(*arguments, "--gallery", "database") == 2

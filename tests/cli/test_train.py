@@ -99,7 +99,26 @@ def test_pictures_are_encoded_and_a_broken_one_is_left_out(trained, photographs,
     paths = [str(photographs / name) for name in ("0.jpg", "1.jpg")]
     assert (tmp_path / "codes.ids.txt").read_text().splitlines() == paths
     assert codes.load(out) == Model.from_pretrained(trained, device="cpu").encode_images(paths)
-    assert "empty.jpg is empty" in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert "empty.jpg is empty" in told.err
+    assert "items: 2\n" in told.out
+    assert "left out: 1\n" in told.out
+
+
+def test_how_many_pictures_were_left_out_is_a_number_of_the_json(trained, photographs, tmp_path, capsys):
+    assert run("encode", trained, photographs, "--out", tmp_path / "codes.npy", "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["items"], facts["left_out"]) == (2, 1)
+
+
+def test_a_folder_that_is_called_like_a_model_is_not_taken_for_it(trained, photographs, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    photographs.rename("photo")
+    monkeypatch.setattr("deepbinaries.pretrained.names", lambda: ["photo"])
+    assert run("encode", "photo") == 2
+    assert "write --model photo for the model, ./photo for what is here" in capsys.readouterr().err
+    assert run("encode", "./photo", "--model", trained) == 0
+    assert run("encode", "photo", "--model", trained, "--out", "again.npy") == 0
 
 
 def test_sentences_are_encoded_and_one_without_known_words_is_told(trained, tmp_path, capsys):
@@ -146,6 +165,7 @@ def test_what_lies_beside_an_unfinished_training_stays(features, tmp_path):
         ("learning_rate=nan", "a positive rate"),
         ("eta=nan", "eta=nan is no weight"),
         ("eta=0.5", "eta has no part in the update 'relaxed'"),
+        ("input_dropout=nan", "dropout"),
         ("device=cpu", "device"),
     ],
 )
@@ -154,6 +174,28 @@ def test_a_setting_that_makes_no_sense_is_one_line_before_any_work(features, tmp
     (line,) = capsys.readouterr().err.splitlines()
     assert words in line
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("image", ["max", "vote"])
+def test_regions_that_are_wanted_and_not_kept_are_told_before_any_work(tmp_path, capsys, image):
+    arguments = ("--vision", "keep=0", "--set", f"image={image}", "--features", tmp_path / "features")
+    assert run("train", *SMALL, *arguments, "--out", tmp_path / "model") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"image={image} listens to regions, and keep=0 leaves none; set image=whole" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("given", "seen"), [([], ("alexnet", "crop")), (["--vision", "mode=roi"], ("alexnet", "roi"))])
+def test_the_papers_preset_looks_through_alexnet_at_crops_unless_told_otherwise(tmp_path, monkeypatch, given, seen):
+    looks = []
+
+    def note(settings, **_):
+        looks.append((settings.backbone, settings.mode))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deepbinaries.model.make_encoder", note)
+    assert run("train", *SMALL, "--method", "tvdb-paper", *given, "--out", tmp_path / "model") == 130
+    assert looks == [seen]
 
 
 def test_a_split_without_a_training_part_is_told_before_any_work(tmp_path, capsys):

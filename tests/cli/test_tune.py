@@ -57,6 +57,12 @@ def test_a_score_is_what_patience_would_have_seen(tuned, features, tmp_path):
     assert [row[score] for score in SCORES] == [last[score] for score in SCORES]
 
 
+def test_a_setting_that_the_default_has_no_use_for_is_answered_with_a_method_that_has(tmp_path, capsys):
+    assert run("train", *SMALL, "--tune", "eta=0.1,1", "--out", tmp_path / "model") == 2
+    assert "eta has no part in the update 'relaxed'" in (line := capsys.readouterr().err)
+    assert "--method tvdb-lstm" in line
+
+
 def test_a_changed_table_is_noticed(tuned, tmp_path):
     copy = shutil.copytree(tuned, tmp_path / "model")
     (copy / "tuning.json").write_text((copy / "tuning.json").read_text().replace("0.01", "0.02"))

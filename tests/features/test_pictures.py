@@ -261,6 +261,14 @@ def test_what_the_features_depend_on_changes_the_key(scenes, tmp_path):
     assert len({store.folder for store in others}) == len(others)
 
 
+def test_pictures_are_tried_again_once_heic_can_be_read(scenes, tmp_path, monkeypatch):
+    folders = []
+    for able in (False, True):
+        monkeypatch.setattr("deepbinaries.features.pictures.reads_heic", lambda able=able: able)
+        folders.append(prepare_images(scenes, range(2), MeanColours(), tmp_path, **HOW).folder)
+    assert folders[0] != folders[1]
+
+
 def test_an_encoder_is_given_pictures_of_the_size_it_needs(scenes, tmp_path):
     class Small(MeanColours):
         at_least = 20

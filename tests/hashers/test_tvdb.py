@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from deepbinaries.codes import Codes
 from deepbinaries.datasets import Labels
@@ -13,7 +15,8 @@ from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import evaluate
 from deepbinaries.features.inputs import Images, Pairs
 from deepbinaries.hashers import check_hasher
-from deepbinaries.hashers.code_learning import ROUTINES
+from deepbinaries.hashers.code_learning import ROUTINES, UPDATES
+from deepbinaries.hashers.image_networks import IMAGE_NETWORKS
 from deepbinaries.hashers.training import TrainingSettings, learning_rate
 from deepbinaries.hashers.tvdb import PRESETS, TVDB, TVDBSettings
 
@@ -48,7 +51,7 @@ def test_every_preset_trains(preset, pairs, others):
     assert np.isfinite(hasher.fit(pairs).encode(others.images)).all()
 
 
-@pytest.mark.parametrize("update", ["printed", "centred", "gram", "projection", "spectral"])
+@pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("routine", ROUTINES)
 def test_every_update_runs_in_every_routine(update, routine, pairs):
     entries = []
@@ -66,7 +69,7 @@ def test_the_printed_update_collapses_on_overlapping_labels_and_says_so(pairs):
 
 def test_the_default_update_does_not_collapse(pairs):
     entries = []
-    small().fit(pairs, log=entries.append)
+    small(update=PRESETS["tvdb"].update).fit(pairs, log=entries.append)
     assert not any("warning" in entry for entry in entries)
 
 
@@ -93,6 +96,37 @@ def test_a_checkpoint_of_other_settings_is_refused(pairs, tmp_path):
     small(epochs=1).fit(pairs, checkpoints=tmp_path)
     with pytest.raises(DataError, match="other settings"):
         small(epochs=1, eta=0.5).fit(pairs, checkpoints=tmp_path)
+
+
+@pytest.mark.parametrize("part", ["fewer", "images", "texts", "labels"])
+def test_a_checkpoint_of_other_pairs_is_refused(pairs, tmp_path, part):
+    small(epochs=1).fit(pairs, checkpoints=tmp_path)
+    fewer = pairs.select(np.arange(len(pairs) - 1))
+    changed = {
+        "images": {"images": Images(pairs.images.regions[:, 1:])},
+        "texts": {"texts": pairs.texts[::-1]},
+        "labels": {"labels": pairs.labels.select(np.arange(len(pairs))[::-1])},
+    }
+    with pytest.raises(DataError, match="other pairs; remove it"):
+        small(epochs=1).fit(replace(pairs, **changed[part]) if part in changed else fewer, checkpoints=tmp_path)
+
+
+def test_a_checkpoint_with_other_validation_pairs_is_refused(pairs, others, tmp_path):
+    small(epochs=1).fit(pairs, checkpoints=tmp_path)
+    with pytest.raises(DataError, match="other pairs"):
+        small(epochs=1).fit(pairs, validation=others, checkpoints=tmp_path)
+
+
+@pytest.mark.parametrize("prefix", ["towers", "objective"])
+def test_a_checkpoint_whose_tensors_do_not_fit_is_refused_by_name(pairs, tmp_path, prefix):
+    small(epochs=1).fit(pairs, checkpoints=tmp_path)
+    path = tmp_path / "checkpoint.safetensors"
+    with safe_open(path, framework="pt") as file:
+        facts, left = file.metadata(), [name for name in file.keys() if not name.startswith(prefix)]  # noqa: SIM118
+        tensors = {name: file.get_tensor(name) for name in left}
+    save_file(tensors, path, facts)
+    with pytest.raises(DataError, match="checkpoint.safetensors does not fit these networks"):
+        small(epochs=1).fit(pairs, checkpoints=tmp_path)
 
 
 def test_a_broken_checkpoint_is_refused_by_name(pairs, tmp_path):
@@ -205,8 +239,30 @@ def test_unknown_tokens_are_refused(pairs):
         hasher.encode(Texts(np.full((1, 6), 99, dtype=np.int32), 100))
 
 
+@pytest.mark.parametrize("image", IMAGE_NETWORKS)
+def test_pictures_without_regions_train_or_are_refused_with_a_way_out(image, pairs):
+    whole = Pairs(Images(pairs.images.regions[:, -1:]), pairs.texts, pairs.labels)
+    if image in ("max", "vote"):
+        with pytest.raises(UsageError, match=f"image={image} listens to regions, and keep=0 leaves none; set image="):
+            small(image=image, epochs=1).fit(whole)
+    else:
+        assert np.isfinite(small(image=image, epochs=1).fit(whole).encode(whole.images)).all()
+
+
 @pytest.mark.parametrize(
-    "nonsense", [{"update": "magic"}, {"image": "eye"}, {"routine": "x"}, {"epochs": 0}, {"bits": 0}]
+    "nonsense",
+    [
+        {"update": "magic"},
+        {"image": "eye"},
+        {"routine": "x"},
+        {"epochs": 0},
+        {"bits": 0},
+        {"hidden": 0},
+        {"dropout": 1.0},
+        {"dropout": float("nan")},
+        {"input_dropout": float("nan")},
+        {"region_dropout": float("nan")},
+    ],
 )
 def test_nonsense_settings_are_refused_where_they_are_written(nonsense):
     with pytest.raises(UsageError):

@@ -41,6 +41,14 @@ def test_every_main_row_has_both_galleries_and_both_directions(cells):
     assert all(len(places) == 4 for places in rows.values())
 
 
+def test_an_lstm_of_256_on_scenes_beats_chance_by_35_points_in_both_directions():
+    found = [cell for cell in read_cells(RESULTS / "scenes" / "cells.jsonl") if cell["experiment"] == "main"]
+    judged = [cell for cell in found if cell["gallery"] == "database"]
+    assert {(c["method"], c["settings"]["hidden"], c["bits"]) for c in found} == {("tvdb-lstm", 256, 32)}
+    assert {cell["direction"] for cell in judged} == {"image_to_text", "text_to_image"}
+    assert all(cell["map_all"] - cell["chance"] >= 0.35 for cell in judged)
+
+
 def test_three_seeds_are_there_for_both_methods_at_64_bits(cells):
     for rule in {cell["rule"] for cell in cells}:
         for method in ("tvdb", "tvdb-lstm"):

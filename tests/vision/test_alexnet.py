@@ -5,11 +5,13 @@ import pytest
 import torch
 from drawn import disc
 from numpy.testing import assert_allclose
+from PIL import Image
 from safetensors.torch import save_file
 
 from deepbinaries.errors import UsageError
 from deepbinaries.vision.backbones import make_backbone
 from deepbinaries.vision.backbones.alexnet import AlexNet
+from deepbinaries.vision.encoder import RegionEncoder, VisionSettings
 
 PUBLISHED = {
     "features.0.weight": (64, 3, 11, 11),
@@ -72,6 +74,15 @@ def test_features_are_fc7_after_its_relu(alexnet, weights):
     for layer in (1, 4):
         x = f.relu(f.linear(x, w[f"classifier.{layer}.weight"], w[f"classifier.{layer}.bias"]))
     assert_allclose(alexnet.vectors(disc()[None]), x, atol=1e-5)
+
+
+def test_regions_have_4100_numbers_the_last_four_of_them_their_positions(weights):
+    encoder = RegionEncoder(VisionSettings("alexnet", "crop", "grid", keep=2), backbone_weights=weights)
+    features = encoder.encode([Image.fromarray(disc())])
+    assert features.shape == (1, 3, 4100)
+    assert features[0, -1, 4096:].tolist() == [1, 1, 0.5, 0.5]  # the whole picture: height, width, its centre
+    assert (features[0, :-1, 4096:4098] < 1).any(axis=1).all()
+    assert_allclose(features[0, -1, :4096], encoder.backbone.vectors(disc()[None])[0], atol=1e-3)
 
 
 def test_dropout_is_off(alexnet):

@@ -62,25 +62,36 @@ def encode(
     opened = Model.from_pretrained(
         _chosen(model), bits=bits, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path
     )
+    left_out = 0
     if texts is not None:
         ids, found = _encode_texts(opened, texts)
     else:
-        ids, found = _encode_pictures(opened, picture_files(map(Path, pictures)))
+        files = picture_files(map(Path, pictures))
+        ids, found = _encode_pictures(opened, files)
+        left_out = len(files) - len(ids)
     with written_whole(ids_path) as file:
         file.write(b"".join(os.fsencode(id_) + b"\n" for id_ in ids))
     _write(found, out, values)
-    facts: dict[str, Any] = {"codes": str(out), "ids": str(ids_path), "items": len(ids), "bits": opened.bits}
+    facts: dict[str, Any] = {"codes": str(out), "ids": str(ids_path), "items": len(ids), "left_out": left_out}
+    facts["bits"] = opened.bits
     if as_json:
         write_json(facts)
     else:
-        write_text("\n".join(f"{name}: {value}" for name, value in facts.items()))
+        write_text("\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items()))
 
 
 def _is_model(name: str) -> bool:
+    """Whether what stands in front is a model and no picture; refused where it may be either."""
     from deepbinaries.model_folder import CONFIG
     from deepbinaries.pretrained import names
 
-    return name in names() or (Path(name) / CONFIG).is_file()
+    holds_model = (Path(name) / CONFIG).is_file()
+    if name in names() and Path(name).exists() and not holds_model:
+        raise UsageError(
+            f"{name} is a model of the package, and here something else is called so",
+            next_step=f"write --model {name} for the model, ./{name} for what is here",
+        )
+    return holds_model or name in names()
 
 
 def _chosen(model: str | None) -> str:

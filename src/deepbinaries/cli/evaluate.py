@@ -24,10 +24,11 @@ BOTH = ("image_to_text", "text_to_image")
 
 def evaluate(
     context: typer.Context,
+    # Text and no path, as in ModelAt.
     queries: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help="Codes of the queries (.npy): packed with sidecar, 0/1, -1/+1 or real. Or the folder of a model.",
+            help="Codes of the queries (.npy): packed with sidecar, 0/1, -1/+1 or real. Or a model's folder or name.",
         ),
     ],
     gallery: Annotated[
@@ -86,6 +87,7 @@ def evaluate(
     """
     from deepbinaries.evaluation import Extras, Rules
     from deepbinaries.evaluation.scoring import DIRECTIONS
+    from deepbinaries.pretrained import names, place_of
 
     if out is not None:
         free_file(out)
@@ -95,7 +97,7 @@ def evaluate(
     # Made for each, so that an unknown gallery is refused before any work.
     rules, *_ = [Rules.named(variant, ties=ties, empty=empty, ranking=ranking, gallery=kind) for kind in kinds]
     extras = Extras(ndcg_at=tuple(ndcg or ()), curves=curves)
-    if queries.is_dir():
+    if queries in names() or Path(queries).is_dir():
         from deepbinaries.model import Model
 
         _refuse(context, OF_CODES, "goes with files of codes, not with a model")
@@ -112,13 +114,13 @@ def evaluate(
             extras=extras,
             features=features or files.cache_folder() / "features",
         )
-        content = model_as_json(queries, reports)
+        content = model_as_json(place_of(queries), reports)
     else:
-        _refuse(context, OF_MODELS, f"goes with a model, and {queries} is no folder of one")
+        _refuse(context, OF_MODELS, f"goes with a model, and {queries} is none")
         if len(kinds) > 1:
             raise UsageError("a file of codes is one gallery", next_step="give --gallery once")
         report = judge_codes(
-            queries,
+            Path(queries),
             Path(gallery),
             labels=labels or [],
             ids=ids or [],

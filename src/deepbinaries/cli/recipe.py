@@ -36,7 +36,10 @@ class Recipe(NamedTuple):
         """The hasher with these settings and those of a combination."""
         from deepbinaries.registry import METHODS
 
-        return METHODS.load(self.method).preset(self.method, device=device, **self.settings | combination)
+        hasher = METHODS.load(self.method).preset(self.method, device=device, **self.settings | combination)
+        if check_regions := getattr(hasher, "check_regions", None):
+            check_regions(self.vision.keep)
+        return hasher
 
 
 def read_recipe(

@@ -18,6 +18,7 @@ from deepbinaries.features.manifest import claim, describe
 from deepbinaries.features.shards import check_shard, read_note, write_shard
 from deepbinaries.features.store import FeatureStore, unfinished
 from deepbinaries.progress import track
+from deepbinaries.vision.reading import reads_heic
 
 SHARD_ITEMS = 512  # what a killed run loses at most, and on a GPU what it did while they were written; 88 MB
 MOST_WORKERS = 16
@@ -49,7 +50,7 @@ def prepare_images(
             next_step="give numbers from 1 on",
         )
     mode = "" if progress else "quiet"
-    made_by = {**encoder.fingerprint, "at_least": pixels_needed(encoder)}
+    made_by = {**encoder.fingerprint, "at_least": pixels_needed(encoder), "heic": reads_heic()}
     manifest = describe(dataset, _ascending(dataset, rows), made_by, shard_items)
     home = claim(Path(folder), manifest)
     shards, missing = manifest.shards(), unfinished(home, manifest)

@@ -1,17 +1,21 @@
 """Checkpoints: networks, optimiser and objective after a whole epoch, in one file that is whole or absent."""
 
 import dataclasses
+import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
 from deepbinaries.errors import DataError
+from deepbinaries.features.inputs import Pairs
 from deepbinaries.files import written_whole
 
 NAME = "checkpoint.safetensors"
@@ -34,12 +38,32 @@ class Run:
             self.best_towers = {name: tensor.detach().clone() for name, tensor in towers.state_dict().items()}
 
 
+def make_basis(settings: Any, *parts: Pairs | None) -> dict[str, Any]:
+    """What a training rests on, so that a checkpoint is taken up by this one alone: settings, and pairs by digest."""
+    basis = {"settings": dataclasses.asdict(settings), "pairs": [_facts_of(part) for part in parts if part is not None]}
+    plain: dict[str, Any] = json.loads(json.dumps(basis))  # as it is read back
+    return plain
+
+
+def _facts_of(pairs: Pairs) -> dict[str, Any]:
+    """Which pairs these are. Features of pictures count by their shape alone: reading them takes minutes."""
+    texts, labels = pairs.texts, pairs.labels
+    arrays: list[NDArray[Any]] = [texts.tokens, labels.offsets, labels.columns]
+    if texts.features is not None:
+        arrays.append(texts.features)
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return {"n_items": len(pairs), "regions": pairs.images.regions.shape, "sha256": digest.hexdigest()}
+
+
 def save_checkpoint(
     folder: Path | None,
     towers: nn.Module,
     optimiser: torch.optim.Optimizer,
     objective: Any,
-    settings: Any,
+    basis: dict[str, Any],
     run: Run,
 ) -> None:
     """Write the state after a whole epoch."""
@@ -50,13 +74,13 @@ def save_checkpoint(
     tensors |= _prefixed("best", run.best_towers)
     for place, of_parameter in optimiser.state_dict()["state"].items():
         tensors |= _prefixed(f"optimiser.{place}", of_parameter)
-    facts = {"epoch": run.epoch, "best": run.best, "since": run.since, "settings": dataclasses.asdict(settings)}
+    facts = {"epoch": run.epoch, "best": run.best, "since": run.since} | basis
     with written_whole(folder / NAME) as file:
         file.write(save(tensors, metadata={"facts": json.dumps(facts)}))
 
 
 def load_checkpoint(
-    folder: Path | None, towers: nn.Module, optimiser: torch.optim.Optimizer, objective: Any, settings: Any
+    folder: Path | None, towers: nn.Module, optimiser: torch.optim.Optimizer, objective: Any, basis: dict[str, Any]
 ) -> Run:
     """Restore the last whole epoch, where there is one."""
     if folder is None or not (folder / NAME).exists():
@@ -70,17 +94,29 @@ def load_checkpoint(
         raise DataError(
             f"{path} is not a whole checkpoint ({error})", next_step="remove it to train from the start"
         ) from error
-    if facts.get("settings") != json.loads(json.dumps(dataclasses.asdict(settings))):
+    for what, value in basis.items():
+        if facts.get(what) != value:
+            raise DataError(
+                f"{path} was made with other {what}", next_step=f"remove it, or train with the {what} it was made with"
+            )
+    try:
+        _restore(tensors, towers, optimiser, objective)
+        return Run(int(facts["epoch"]), float(facts["best"]), int(facts["since"]), _without("best", tensors))
+    except (KeyError, ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
         raise DataError(
-            f"{path} was made with other settings", next_step="remove it, or train with the settings it was made with"
-        )
+            f"{path} does not fit these networks ({reason})", next_step="remove it to train from the start"
+        ) from error
+
+
+def _restore(tensors: dict[str, Tensor], towers: nn.Module, optimiser: torch.optim.Optimizer, objective: Any) -> None:
+    """Put everything back where `save_checkpoint` took it from."""
     towers.load_state_dict(_without("towers", tensors))
     objective.restore(_without("objective", tensors))
     state = optimiser.state_dict()
     places = {name.split(".")[1] for name in tensors if name.startswith("optimiser.")}
     state["state"] = {int(place): _without(f"optimiser.{place}", tensors) for place in places}
     optimiser.load_state_dict(state)
-    return Run(int(facts["epoch"]), float(facts["best"]), int(facts["since"]), _without("best", tensors))
 
 
 def _prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

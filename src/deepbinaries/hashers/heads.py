@@ -29,12 +29,12 @@ class NetworkSettings:
         check_bits(self.bits)
         if self.activation not in ACTIVATIONS:
             raise UsageError(f"activation={self.activation!r} is unknown", next_step="take relu or identity")
-        dropouts = self.dropout, self.input_dropout, self.region_dropout
-        if (
-            min(self.hidden, self.fc, self.embed, self.maps, *self.widths) < 1
-            or not 0 <= min(dropouts) <= max(dropouts) < 1
-        ):
-            raise UsageError("a layer has no units, or all of them drop out", next_step="give sizes from 1 on")
+        if min(self.hidden, self.fc, self.embed, self.maps, *self.widths) < 1:
+            raise UsageError("a layer has no units", next_step="give sizes from 1 on")
+        for name in ("dropout", "input_dropout", "region_dropout"):
+            share = getattr(self, name)
+            if not 0 <= share < 1:
+                raise UsageError(f"{name}={share} is no share below 1", next_step="give a number from 0 to 0.9")
 
 
 class Head(nn.Module):

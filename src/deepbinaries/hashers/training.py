@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Images, Pairs, Texts
-from deepbinaries.hashers.checkpoints import load_checkpoint, save_checkpoint
+from deepbinaries.hashers.checkpoints import load_checkpoint, make_basis, save_checkpoint
 from deepbinaries.hashers.validation import validate
 from deepbinaries.hashers.world import World, join_world
 from deepbinaries.progress import track
@@ -119,7 +119,8 @@ def train(
     images, texts = on_device(pairs.images.regions, device), on_device(text_inputs(pairs.texts), device)
     check_features(images, of="picture")
     check_features(texts, of="text")
-    run = load_checkpoint(checkpoints, towers, optimiser, objective, settings)
+    basis = make_basis(settings, pairs, validation) if checkpoints is not None else {}
+    run = load_checkpoint(checkpoints, towers, optimiser, objective, basis)
     _begin_alike(world, towers, run.epoch, device)
     n_steps = -(-len(pairs) // settings.batch)
 
@@ -164,7 +165,7 @@ def train(
         run.epoch = epoch + 1
         if world.leads:
             log(entry)
-            save_checkpoint(checkpoints, towers, optimiser, objective, settings, run)
+            save_checkpoint(checkpoints, towers, optimiser, objective, basis, run)
         so_far = f", loss {entry['loss']:.4g}"
     if settings.patience is not None and run.best_towers:
         towers.load_state_dict(run.best_towers)

@@ -85,6 +85,7 @@ PRESETS = {
 
 
 WITHOUT_ETA = ("projection", "relaxed")  # updates that do not weigh the networks' outputs
+HEARS_REGIONS = ("max", "vote")  # image sides that are nothing without regions; the others read the whole picture
 VISION = {"tvdb-paper": {"backbone": "alexnet", "mode": "crop"}}  # how a preset sees pictures, if not by the defaults
 
 
@@ -177,7 +178,8 @@ class TVDB(DeepHasher):
         update, loss = hasher.settings.update, hasher.settings.loss
         if "eta" in settings and update in WITHOUT_ETA and loss == "mean":
             raise UsageError(
-                f"eta has no part in the update {update!r}", next_step="leave it out, or set update=spectral"
+                f"eta has no part in the update {update!r}",
+                next_step="leave it out, or take one where it has: --method tvdb-lstm, or update=spectral",
             )
         return hasher
 
@@ -190,5 +192,14 @@ class TVDB(DeepHasher):
         text = TEXT_NETWORKS[self.settings.text](inputs.n_words, self.settings)
         return Towers(IMAGE_NETWORKS[self.settings.image](inputs.width, self.settings), text)
 
+    def check_regions(self, n_regions: int) -> None:
+        """Refuse pictures without regions, the whole one not counted, where the image side compares regions."""
+        if not n_regions and self.settings.image in HEARS_REGIONS:
+            raise UsageError(
+                f"image={self.settings.image} listens to regions, and keep=0 leaves none",
+                next_step="set image=whole, or give --vision keep=20",
+            )
+
     def objective(self, pairs: Pairs, towers: Towers, device: torch.device) -> CodeObjective:  # noqa: ARG002
+        self.check_regions(pairs.images.regions.shape[1] - 1)
         return CodeObjective(pairs.labels, self.settings, device)

@@ -4,7 +4,6 @@ Work is committed in small portions. Whatever ends a run, the next one goes on f
 only ever read.
 """
 
-import importlib.util
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -31,6 +30,7 @@ from deepbinaries.search.sentences import update_sentences
 from deepbinaries.search.skipped import write_skipped
 from deepbinaries.search.taking_up import Taken, take_up
 from deepbinaries.search.walking import Seen, Walk, walk
+from deepbinaries.vision.reading import reads_heic
 
 PORTION = 64  # files that are committed together: what a killed run loses at most
 
@@ -221,7 +221,7 @@ def _has_size(path: Path, size: int) -> bool:
 
 def _reader() -> str:
     """What decides about which files can be read."""
-    return f"{__version__} {importlib.util.find_spec('pillow_heif') is not None}"
+    return f"{__version__} {reads_heic()}"
 
 
 def _portions(ids: list[str], size: int = 1000) -> Iterable[list[str]]:

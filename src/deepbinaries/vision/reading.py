@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import importlib.util
 import io
 import struct
 
@@ -110,6 +111,11 @@ def _opened(file: bytes, name: str) -> ImageFile.ImageFile:
             with contextlib.suppress(SyntaxError, IndexError, TypeError, struct.error):  # as `Image.open` passes on
                 return opens(io.BytesIO(file), "")
     raise PictureError(f"{name} is no picture this program can read", next_step="save it as JPEG, PNG, WebP or AVIF")
+
+
+def reads_heic() -> bool:
+    """Whether HEIC pictures can be read here. What failed for want of `[heif]` is tried again once this has changed."""
+    return importlib.util.find_spec("pillow_heif") is not None
 
 
 def _opened_heic(file: bytes, name: str) -> ImageFile.ImageFile:
