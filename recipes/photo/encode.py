@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from deepbinaries.model import Model
+from deepbinaries.vision.backbones.efficientnet_lite0 import fold
 from recipes.photo.batches import first_sentences, pixels_of, word_ids
 from recipes.photo.checkpoint import read_networks
 from recipes.photo.networks import PictureNetwork, SentenceNetwork
@@ -66,7 +67,8 @@ def by_torch(options: argparse.Namespace) -> Callable[[Source], tuple[Values, Va
     device = "cuda" if torch.cuda.is_available() else "cpu"
     vocabulary, table = read_words(options.data / "teachers")
     pictures, sentences = read_networks(options.checkpoint, torch.from_numpy(table))
-    pictures.to(device)
+    fold(pictures.backbone)
+    pictures.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # unknown to its stubs
     sentences.to(device)
 
     def encode(source: Source) -> tuple[Values, Values]:

@@ -21,9 +21,9 @@ class LossSettings:
     soft: float = 0.3  # share of the other pairs of the batch in what is to be chosen, by their sentences' meaning
     soft_tau: float = 0.1
     short: float = 0.5  # the first 64 bits by themselves
-    meaning: float = 1.0
-    wordings: float = 1.0  # what sentences without photographs mean
-    labels: float = 0.08
+    meaning: float = 4.0
+    wordings: float = 4.0  # what sentences without photographs mean
+    labels: float = 0.4
 
 
 class Meaning(nn.Module):

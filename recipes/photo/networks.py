@@ -121,9 +121,8 @@ class SentenceNetwork(nn.Module):
 
     table: Tensor
 
-    def __init__(self, table: Tensor, dropout: float = 0.0, noise: float = 0.0):
+    def __init__(self, table: Tensor, dropout: float = 0.0):
         super().__init__()
-        self.noise = noise  # on every number of a word's vector while it learns: other words lie near
         self.register_buffer("table", table, persistent=False)
         self.words = nn.Linear(WORD_SIZE, MAPS)
         self.convolutions = nn.ModuleList(nn.Conv1d(MAPS, MAPS, width) for width in WIDTHS)
@@ -136,10 +135,7 @@ class SentenceNetwork(nn.Module):
     def pooled(self, ids: Tensor) -> Tensor:
         """The largest answer of every convolution to any place that begins with a word, (n, 1280)."""
         written = (ids != PAD).to(self.table.dtype).unsqueeze(1)
-        vectors = functional.embedding(ids, self.table)
-        if self.training:
-            vectors = vectors + self.noise * torch.randn_like(vectors)
-        words = self.words(vectors).transpose(1, 2) * written
+        words = self.words(functional.embedding(ids, self.table)).transpose(1, 2) * written
         # A window may reach past the end: a sentence of one word has to be read by all of them.
         words = functional.pad(words, (0, max(WIDTHS) - 1))
         answers = [convolution(words)[:, :, : ids.shape[1]].relu() * written for convolution in self.convolutions]

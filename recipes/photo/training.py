@@ -19,8 +19,9 @@ from recipes.photo.schedule import share_of_peak
 class Settings:
     """Everything a result depends on, beside the data."""
 
-    epochs: int = 34
+    epochs: int = 28
     batch: int = 512
+    wordings: int = 1024  # sentences without photographs beside them
     side: int = 256  # pixels of the crops
     lr: float = 1e-3  # of the new layers, at its peak
     backbone_lr: float = 3e-4
@@ -28,8 +29,7 @@ class Settings:
     dropout: float = 0.3  # before both layers of a head
     skipped: float = 0.2  # share of pictures that pass by the backbone's last block
     frozen: int = 3  # the backbone's first blocks, which stay as published; they see the most pixels
-    word_dropout: float = 0.15
-    word_noise: float = 0.3  # numbers of a word's vector have a standard deviation of 1
+    word_dropout: float = 0.05
     average: float = 1.0  # epochs over which weights are averaged, the last ones counting most; five came too late
     loss: LossSettings = field(default_factory=LossSettings)
     seed: int = 0
@@ -41,7 +41,7 @@ class Networks(nn.Module):
     def __init__(self, table: Tensor, components: int, settings: Settings):
         super().__init__()
         self.pictures = PictureNetwork(settings.dropout, settings.skipped)
-        self.sentences = SentenceNetwork(table, settings.dropout, settings.word_noise)
+        self.sentences = SentenceNetwork(table, settings.dropout)
         self.meaning = Meaning(components)
 
 
@@ -63,7 +63,6 @@ class Training:
         groups = [{"params": trained, "peak": settings.backbone_lr}, {"params": others, "peak": settings.lr}]
         self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.decay, fused=self.device.type == "cuda")
         self.averaged = copy.deepcopy(networks).eval()
-        self.pooled = torch.compile(networks.pictures.pooled) if self.device.type == "cuda" else networks.pictures.pooled
 
     def epoch(self, number: int) -> list[float]:
         """Learn from every pair once; gives back the mean losses: pairs, meaning, labels, wordings."""
@@ -81,12 +80,13 @@ class Training:
         networks, pairs, weights = self.networks, self.pairs, self.settings.loss
         with_labels = rows < len(pairs.labels.labels)
         chosen = pairs.some_sentences(rows)
-        wordings = torch.randint(len(pairs.wording_ids), (len(rows),), device=self.device)
+        wordings = torch.randint(len(pairs.wording_ids), (self.settings.wordings,), device=self.device)
         pixels = smaller(views(pairs.some_pixels(rows), self.settings.side))
+        pixels = pixels.contiguous(memory_format=torch.channels_last)
         ids = forget_words(torch.cat([pairs.ids[chosen], pairs.wording_ids[wordings]]), self.settings.word_dropout)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            seen = networks.pictures.head.hidden(self.pooled(pixels.contiguous(memory_format=torch.channels_last)))
-            read, others = networks.sentences.head.hidden(networks.sentences.pooled(ids)).split(len(rows))
+            seen = networks.pictures.head.hidden(networks.pictures.pooled(pixels))
+            read, others = networks.sentences.head.hidden(networks.sentences.pooled(ids)).split([len(rows), len(wordings)])
             F, G = networks.pictures.head.values(seen), networks.sentences.head.values(read)
         vectors = pairs.vectors[chosen]
         losses = [
