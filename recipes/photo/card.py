@@ -42,7 +42,8 @@ two codes, the more their content has in common. It runs without torch and witho
 `recipes/photo` holds the whole recipe. Learnt from: coco18 and iapr22 (their database parts, without validation) and
 the further pairs of coco18's `extra.jsonl`; no photograph and no sentence of a query part.
 Pairs are pulled together and others apart (symmetric InfoNCE on 128 values and on the first 64), softened by how near
-the captions are to each other by MiniLM, which both networks also learn to predict; a small loss knows labels.
+the captions are to each other by MiniLM, which both networks also learn to predict, the network of sentences also of
+172,110 sentences without photographs; a small loss knows labels.
 Checkpoint: SHA-256 `{sha256}`.
 
 ## Ingredients and their licences

@@ -28,7 +28,7 @@ class Settings:
     decay: float = 1e-4
     dropout: float = 0.3  # before both layers of a head
     skipped: float = 0.2  # share of pictures that pass by the backbone's last block
-    frozen: int = 3  # the backbone's first blocks, which stay as published; they see the most pixels
+    frozen: int = 3  # the backbone's first blocks, which stay as published, like the stem; they see the most pixels
     word_dropout: float = 0.05
     average: float = 1.0  # epochs over which weights are averaged, the last ones counting most; five came too late
     loss: LossSettings = field(default_factory=LossSettings)
@@ -54,9 +54,8 @@ class Training:
         self.rng = torch.Generator().manual_seed(settings.seed)
         self.steps_of_epoch = len(pairs) // settings.batch
         backbone = networks.pictures.backbone
-        self.fixed = [backbone._conv_stem, backbone._bn0, *backbone._blocks[: settings.frozen]] if settings.frozen else []
-        for module in self.fixed:
-            module.requires_grad_(False)
+        self.fixed = nn.ModuleList([backbone._conv_stem, backbone._bn0, *backbone._blocks[: settings.frozen]])
+        self.fixed.requires_grad_(False)
         known = {id(parameter) for parameter in backbone.parameters()}
         others = [parameter for parameter in networks.parameters() if id(parameter) not in known]
         trained = [parameter for parameter in backbone.parameters() if parameter.requires_grad]
@@ -67,8 +66,7 @@ class Training:
     def epoch(self, number: int) -> list[float]:
         """Learn from every pair once; gives back the mean losses: pairs, meaning, labels, wordings."""
         self.networks.train()
-        for module in self.fixed:
-            module.eval()
+        self.fixed.eval()
         total = torch.zeros(4, device=self.device)
         for place, (rows, S) in enumerate(self._batches()):
             done = (number + place / self.steps_of_epoch) / self.settings.epochs
@@ -86,7 +84,8 @@ class Training:
         ids = forget_words(torch.cat([pairs.ids[chosen], pairs.wording_ids[wordings]]), self.settings.word_dropout)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             seen = networks.pictures.head.hidden(networks.pictures.pooled(pixels))
-            read, others = networks.sentences.head.hidden(networks.sentences.pooled(ids)).split([len(rows), len(wordings)])
+            said = networks.sentences.head.hidden(networks.sentences.pooled(ids))
+            read, others = said[: len(rows)], said[len(rows) :]
             F, G = networks.pictures.head.values(seen), networks.sentences.head.values(read)
         vectors = pairs.vectors[chosen]
         losses = [
@@ -98,8 +97,8 @@ class Training:
         for group in self.optimiser.param_groups:
             group["lr"] = group["peak"] * rate
         self.optimiser.zero_grad()
-        parts = zip((1.0, weights.meaning, weights.labels, weights.wordings), losses, strict=True)
-        torch.stack([weight * loss for weight, loss in parts]).sum().backward()
+        more = weights.meaning * losses[1] + weights.labels * losses[2] + weights.wordings * losses[3]
+        (losses[0] + more).backward()
         self.optimiser.step()
         self._average()
         return torch.stack(losses).detach()

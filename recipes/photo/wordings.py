@@ -57,10 +57,10 @@ def neighbours(vocabulary: Vocabulary, table: NDArray[np.float32]) -> dict[str, 
     """The words that GloVe puts nearest to each word, the word itself left out."""
     spelt = vocabulary.words
     unit = table[FIRST_WORD:] / np.linalg.norm(table[FIRST_WORD:], axis=1, keepdims=True)
-    found = {}
+    found, furthest = {}, min(NEIGHBOURS, len(spelt) - 1)
     for start in range(0, len(spelt), 1000):
         cosines = unit[start : start + 1000] @ unit.T
-        nearest = np.argpartition(-cosines, NEIGHBOURS + 1, axis=1)[:, : NEIGHBOURS + 1]
+        nearest = np.argpartition(-cosines, furthest, axis=1)[:, : furthest + 1]
         for word, places in zip(spelt[start : start + 1000], nearest, strict=True):
             found[word] = [spelt[place] for place in places if spelt[place] != word and may_change(spelt[place])]
     return {word: others for word, others in found.items() if others}

@@ -23,7 +23,8 @@ from recipes.photo.checkpoint import read_networks
 from recipes.photo.encode import sentence_values
 from recipes.photo.networks import SentenceNetwork
 from recipes.photo.sources import read_sources, training_sentences
-from recipes.photo.teachers import TOKENS, read_words
+from recipes.photo.teachers import read_words
+from recipes.photo.wordings import TOKENS
 
 ASKED = 50
 OFTEN = 50  # times that a neighbour stands in the training captions

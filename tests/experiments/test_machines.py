@@ -1,6 +1,7 @@
 import platform
 
-from deepbinaries.experiments import machines
+from deepbinaries.experiments import contest, machines
+from deepbinaries.experiments.contest import Task
 
 
 def test_the_processor_is_named_where_the_system_tells_it(monkeypatch, tmp_path):
@@ -20,3 +21,12 @@ def test_the_device_is_the_one_that_computes(monkeypatch):
     assert machines.machine("auto")["device"] == "A Card"
     assert machines.machine("cpu")["device"] == "cpu"
     assert machines.machine("cpu")["threads"] == torch.get_num_threads()
+
+
+def test_codes_are_compared_where_networks_compute_if_that_is_a_gpu(monkeypatch):
+    def task(device):
+        return Task(dataset=None, parts=None, source=None, folder=None, device=device)
+
+    assert task("auto").counts_on is None
+    monkeypatch.setattr(contest, "machine", lambda _: {"device": "A Card"})
+    assert (task("auto").counts_on, task("cuda:1").counts_on) == ("cuda", "cuda:1")

@@ -172,3 +172,11 @@ def test_other_parts_than_those_of_the_source_can_be_asked():
     parts = replace(data.parts, query=np.array([4, 5]), database=np.array([8, 10, 11]), train=np.array([], dtype=int))
     report = score_parts(LookedAt(), data, parts=parts, galleries=["database"])["database", "image_to_text"]
     assert (len(report.per_query), report.n_gallery) == (2, 3)
+
+
+@pytest.mark.parametrize("hasher", [LookedAt(), Compass()], ids=["codes", "values"])
+def test_the_device_that_compares_codes_changes_no_score(hasher):
+    by_kernel, by_torch = (score_parts(hasher, prepared(), device=device) for device in (None, "cpu"))
+    assert {place: report.mean for place, report in by_kernel.items()} == {
+        place: report.mean for place, report in by_torch.items()
+    }

@@ -10,6 +10,7 @@ import torch
 
 from deepbinaries.datasets import load
 from deepbinaries.datasets.splits import ids_digest
+from deepbinaries.language import Vocabulary
 from recipes.photo import baselines, batches, encode, pixels, score, train, words
 from recipes.photo.augmentation import LEAST, LIGHT, forget_words, smaller, views
 from recipes.photo.checkpoint import read_facts, read_networks
@@ -19,7 +20,8 @@ from recipes.photo.pictures import smaller as smaller_file
 from recipes.photo.recall import recall_at
 from recipes.photo.sources import read_sources, training_sentences
 from recipes.photo.teachers import known_words, read_teachers, write_teachers
-from recipes.photo.wordings import wordings
+from recipes.photo.training import Networks, Settings, Training
+from recipes.photo.wordings import TOKENS, neighbours, wordings
 
 NAMES = ("cca", "dcmh-64", "dcmh-128")
 
@@ -222,3 +224,45 @@ def test_blocks_are_skipped_while_it_learns_and_never_afterwards():
     norm = skipping.backbone.get_submodule("_blocks.2._bn2").train()
     kept = [float(norm(torch.randn(64, 24, 1, 1)).abs().amax((1, 2, 3)).gt(0).float().mean()) for _ in range(20)]
     assert 0.8 < np.mean(kept) < 1  # of the first of nine residual blocks a ninth of 0.9 is skipped
+
+
+def test_what_stays_as_published_is_not_trained_and_the_rest_is(data):
+    torch.manual_seed(0)
+    sources = read_sources(data)
+    teachers = read_teachers(data / "teachers", training_sentences(sources))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pixels, "SIDE", 48)
+        patch.setattr(batches, "SIDE", 48)
+        pairs = batches.pairs_of(sources, [], teachers, data / "cache", "cpu")
+    settings = Settings(epochs=1, batch=8, side=32, wordings=4)
+    networks = Networks(torch.from_numpy(teachers.words), pairs.vectors.shape[1], settings)
+    before = {name: tensor.clone() for name, tensor in networks.pictures.state_dict().items()}
+    Training(networks, pairs, settings).epoch(0)
+    changed = {name for name, tensor in networks.pictures.state_dict().items() if not torch.equal(tensor, before[name])}
+    published = ("backbone._conv_stem", "backbone._bn0", "backbone._blocks.0.", "backbone._blocks.2.")
+    assert not [name for name in changed if name.startswith(published)]
+    assert {"backbone._blocks.3._expand_conv.weight", "backbone._conv_head.weight", "head.last.weight"} <= changed
+
+
+def test_wordings_change_some_words_of_captions_and_say_every_word_by_itself():
+    spelt = ["a", "dog", "cat", "kayak", "runs", "sleeps", "on", "grass"]
+    vocabulary = Vocabulary(spelt, TOKENS)
+    table = np.random.default_rng(0).normal(size=(3 + len(spelt), 8)).astype(np.float32)
+    captions = ["a dog runs on grass", "a cat sleeps on grass", "a dog sleeps"]
+    found = wordings(captions, vocabulary, table)
+    assert found == sorted(set(found)) == wordings(captions, vocabulary, table)
+    assert not set(found) & set(captions)
+    assert "a photo of a kayak" in found
+    again = [text.split() for text in found if not text.startswith("a photo of a ")]
+    assert again
+    for said in again:
+        assert any(len(said) == len(old := caption.split()) and said[0] == old[0] for caption in captions)
+
+
+def test_a_word_gives_way_to_words_that_lie_near():
+    spelt = [f"word{letter}" for letter in "abcdefghijkl"]
+    table = np.zeros((3 + len(spelt), 2), dtype=np.float32)
+    angles = np.arange(len(spelt)) / 10
+    table[3:] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    near = neighbours(Vocabulary(spelt, TOKENS), table)
+    assert set(near["worda"]) == set(spelt[1:9])

@@ -13,7 +13,7 @@ from deepbinaries.model import Model
 from recipes.photo import ship as shipping
 from recipes.photo.card import table, write_card
 from recipes.photo.networks import BITS, SHORT_BITS, PictureNetwork, SentenceNetwork
-from recipes.photo.teachers import TOKENS
+from recipes.photo.wordings import TOKENS
 
 WORDS = ["a", "dog", "on", "beach", "red", "car", "two", "boats"]
 SENTENCES = ["a dog on a beach", "two red boats", "a car", ""]

@@ -166,6 +166,7 @@ def _cells(contestant: Contestant, task: Task, bits: int, seed: int, tuning: dic
             rules=task.rules,
             extras=replace(BESIDE, curves=task.curves),
             unified=kind == UNIFIED,
+            device=task.counts_on,
             also=partial(_note_cost, task.searching, costs) if task.searching else None,
             tell=task.tell if kind == SEPARATE else lambda _: None,  # once is enough
         )

@@ -92,6 +92,13 @@ class Task:
         """On what results are made; kept with each, since its seconds are those of this machine."""
         return machine(self.device) | {"jobs": self.jobs}
 
+    @property
+    def counts_on(self) -> str | None:
+        """The GPU that compares codes, where there is one; None: the processor's own kernel, with the same result."""
+        if machine(self.device)["device"] == "cpu":
+            return None
+        return "cuda" if self.device == "auto" else self.device
+
     @cached_property
     def all_digests(self) -> dict[str, Any]:
         """What data a result belongs to."""

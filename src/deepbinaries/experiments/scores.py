@@ -57,6 +57,7 @@ def score_parts(
     extras: Extras = BESIDE,
     unified: bool = False,
     also: Callable[[str, str, Any, Any], None] | None = None,
+    device: str | None = None,
     tell: Callable[[str], None] = on_stderr,
 ) -> Reports:
     """The report of each gallery in each direction, under keys such as ("clean", "text_to_image").
@@ -64,7 +65,8 @@ def score_parts(
     A hasher that names a `ranking` of its own, such as "cosine", is ranked by its values, any other by the codes of
     their signs. With `unified`, gallery items have one code of both views, by its `encode_pair`. Items whose picture
     could not be read neither ask nor are found; `tell` is told how many there are. `parts` may be other ones than the
-    source's own. `also` is given each gallery and direction with what asks and what is searched.
+    source's own. `also` is given each gallery and direction with what asks and what is searched. Codes are compared on
+    the `device`, as by `evaluate`.
     """
     for direction in directions:
         if direction not in DIRECTIONS:
@@ -95,8 +97,10 @@ def score_parts(
             queried, gallery = asked[asking][queries], stored[searched][np.searchsorted(encoded, rows[kind])]
             if also is not None:
                 also(kind, direction, queried, gallery)
-            if rules.ranking == HAMMING and asking != searched and not unified:
-                more["partners"] = stored[searched][queries]
+            if rules.ranking == HAMMING:
+                more["device"] = device
+                if asking != searched and not unified:
+                    more["partners"] = stored[searched][queries]
             found[kind, direction] = evaluate_parts(
                 queried,
                 gallery,

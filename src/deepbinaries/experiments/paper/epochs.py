@@ -78,7 +78,13 @@ def _course(hasher: Any, task: Task, gallery: str) -> dict[str, Any]:
     def watch(entry: dict[str, Any]) -> None:
         nonlocal chance
         reports = score_parts(
-            hasher, source, galleries=(gallery,), extras=SCORES_ALONE, rules=task.rules, tell=lambda _: None
+            hasher,
+            source,
+            galleries=(gallery,),
+            extras=SCORES_ALONE,
+            rules=task.rules,
+            device=task.counts_on,
+            tell=lambda _: None,
         )
         scores = {direction: round(reports[gallery, direction].mean, 6) for direction in BOTH}
         chance = reports[gallery, BOTH[0]].chance
