@@ -18,6 +18,7 @@ from torch import Tensor
 
 from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.registry import METHODS
+from deepbinaries.vision.backbones.efficientnet_lite0 import fold
 from recipes.photo.batches import first_sentences, pixels_of, word_ids
 from recipes.photo.checkpoint import read_networks
 from recipes.photo.encode import AT_ONCE, every_row, resized
@@ -59,7 +60,8 @@ def features(source: Source, options: argparse.Namespace) -> tuple[Images, Texts
     device = "cuda" if torch.cuda.is_available() else "cpu"
     vocabulary, table = read_words(options.data / "teachers")
     pictures, sentences = read_networks(options.checkpoint, torch.from_numpy(table))
-    pictures.to(device)
+    fold(pictures.backbone)
+    pictures.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # unknown to its stubs
     sentences.to(device)
     pixels = pixels_of(source, every_row(source), options.cache, device)
     ids = word_ids(vocabulary, first_sentences(source, every_row(source)), device)

@@ -72,12 +72,13 @@ def test_networks_that_do_not_agree_are_not_shipped(networks, words, proof, tmp_
 
 
 def test_the_card_has_the_figures_of_the_cells_and_leaves_the_model_as_it_is(shipped, tmp_path):
-    cell = {"model": "shipped", "dataset": "coco18", "bits": 128, "recall_at_10": 0.7123}
-    (tmp_path / "cells.jsonl").write_text(json.dumps(cell) + "\n")
+    cell = {"model": "shipped", "mode": "hamming", "dataset": "coco18", "bits": 128, "recall_at_10": 0.7123}
+    cells = [cell, cell | {"model": "torch", "recall_at_10": 0.7345}, cell | {"mode": "real", "recall_at_10": 0.7456}]
+    (tmp_path / "cells.jsonl").write_text("".join(json.dumps(each) + "\n" for each in cells))
     before = Model.from_pretrained(shipped).encode_texts("a dog")
     write_card(shipped, tmp_path / "cells.jsonl")
     card = (shipped / "README.md").read_text()
-    assert ".712" in card
+    assert [".712" in card, ".734" in card, ".746" in card] == [True, False, False]
     assert "GloVe" in card
     assert Model.from_pretrained(shipped).encode_texts("a dog") == before
 
