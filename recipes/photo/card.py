@@ -59,8 +59,8 @@ Checkpoint: SHA-256 `{sha256}`.
 
 ## What was measured
 Recall@k: how often the paired item is among the first k, expected over ties. MAP over the whole gallery. `cca` and
-`dcmh` are other methods on this model's own features. `results/photo/cells.jsonl` has all figures, also of real values
-and of the networks in torch.
+`dcmh`, which knows labels alone, are other methods on this model's own features. `results/photo/cells.jsonl` has all
+figures, also of real values and of the networks in torch.
 {table}
 
 ## Limits, and what it is bad at
