@@ -182,6 +182,16 @@ def test_times_are_measured_for_each_size_that_the_data_have(reproduce, out, cap
     assert (out / "time.svg").exists()
 
 
+def test_a_time_that_does_not_say_its_machine_is_refused_in_one_line(reproduce, tmp_path, capsys):
+    out = tmp_path / "times"
+    assert reproduce("time", items=240, out=out) == 0
+    lines = [json.loads(line) | {"machine": "x86_64"} for line in (out / "times.jsonl").read_text().splitlines()]
+    (out / "times.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    capsys.readouterr()
+    assert reproduce("time", "--no-learn", items=240, out=out) == 3
+    assert "holds a time of an unknown machine; remove the file" in capsys.readouterr().err
+
+
 def test_a_table_of_times_is_of_one_machine_and_shows_what_is_there(reproduce, tmp_path, capsys):
     out, of_another = tmp_path / "times", []
     assert reproduce("time", items=240, out=out) == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deepbinaries.errors import UsageError
+from deepbinaries.errors import DataError, UsageError
 from deepbinaries.experiments.alone import alone_in
 from deepbinaries.experiments.charts import Line
 from deepbinaries.experiments.contest import Task
@@ -50,6 +50,8 @@ def run_times(plan: Plan, task: Task, *, learn: bool = True) -> tuple[Made | Non
             _measure(places, plan, task, kept)
     by_machine = defaultdict[str, list[Time]](list)
     for line in [line for place in places for line in kept.matching(place)]:
+        if not isinstance(line.get("machine"), dict):
+            raise DataError(f"{kept.path} holds a time of an unknown machine", next_step="remove the file")
         by_machine[in_words(line["machine"])].append(line)
     if not by_machine:
         return None, [_called(place) for place in places]
