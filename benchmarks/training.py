@@ -13,7 +13,7 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -157,8 +157,10 @@ def pairs_a_second(pairs: Pairs, settings: TVDBSettings, objective: Objective, d
     return len(pairs) * (EPOCHS - 2) / (ends[-2] - ends[0])
 
 
-def measure_networks(sizes: Sizes, device: torch.device) -> tuple[dict[str, float], dict[str, Any]]:
-    """Speeds with code learning and without it, in turns, for two presets and for every update."""
+def measure_networks(
+    sizes: Sizes, device: torch.device, updates: Sequence[str]
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Speeds with code learning and without it, in turns, for two presets and for other updates."""
     pairs = make_pairs(sizes.pairs, sizes.width, sizes, device)
     of_labels = label_figures(pairs.labels, sizes.batch)
     if sizes != SMALL:
@@ -167,7 +169,7 @@ def measure_networks(sizes: Sizes, device: torch.device) -> tuple[dict[str, floa
     changed: dict[str, Any] = {"bits": sizes.bits, "batch": sizes.batch, "hidden": units, "fc": units, "epochs": EPOCHS}
     lstm, best = (replace(PRESETS[name], **changed) for name in ("tvdb-lstm", "tvdb"))
     learning = {"tvdb-lstm": lstm, "tvdb": best}
-    learning |= {f"tvdb-lstm, {update}": replace(lstm, update=update) for update in UPDATES if update != lstm.update}
+    learning |= {f"tvdb-lstm, {update}": replace(lstm, update=update) for update in updates if update != lstm.update}
     bare = {"bare tvdb-lstm": lstm, "bare tvdb": best}
     speeds: dict[str, list[float]] = {name: [] for name in bare | learning}
     for _ in range(sizes.repeats):
@@ -317,6 +319,8 @@ def synchronise(device: torch.device) -> None:
 def command(chosen: argparse.Namespace, device: torch.device) -> str:
     """How to repeat the run; files by their names, since the folders they lie in are those of one machine."""
     given = [f"--{name} {path.resolve().name}" for name in ("lite0", "pictures") if (path := getattr(chosen, name))]
+    if chosen.updates != list(UPDATES):
+        given.append(" ".join(["--updates", *chosen.updates]))
     return " ".join(["python benchmarks/training.py", *chosen.parts, "--device", device.type, *given])
 
 
@@ -325,6 +329,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=parts, metavar="PART", help=f"some of {', '.join(parts)}")
     parser.add_argument("--device", default="auto", help="cpu or cuda; a GPU where there is one")
+    parser.add_argument(
+        "--updates",
+        nargs="*",
+        default=list(UPDATES),
+        choices=[*UPDATES],
+        help="beside the presets' own; all unless given",
+    )
     parser.add_argument("--lite0", type=Path, help="the backbone's weights; the installed ones unless given")
     parser.add_argument("--pictures", type=Path, help="WebDataset shards to read instead of generated pictures")
     parser.add_argument("--output", type=Path, help="where to write; benchmarks/results/training.json unless given")
@@ -343,7 +354,7 @@ def main() -> None:
         "sizes": asdict(sizes),
     }
     measures = {
-        "networks": lambda: measure_networks(sizes, device),
+        "networks": lambda: measure_networks(sizes, device, chosen.updates),
         "paper-size": lambda: measure_paper_size(sizes, device),
         "pipeline": lambda: measure_pipeline(sizes, device, chosen.lite0, chosen.pictures),
     }

@@ -3,8 +3,9 @@
     python results/photographs.py coco18 --root ~/coco18 --rule r18 --rows main
     python results/photographs.py coco18 --root ~/coco18 --rule r17 --rows regions --yolox yolox_nano_416.onnx
 
-The rows and their settings are the table ROWS below. Settings were chosen at 64 bits on the validation parts; what runs
-here learns from the whole training part, and queries are only ever asked.
+The rows and their settings are the table ROWS below. Settings were chosen at 64 bits on the validation parts: the rows
+`choices` are these trials, which learn from the training part without its validation part, and which validation items
+ask. They go to results/<dataset>/choices.jsonl. All other rows learn from the whole training part, and queries ask.
 """
 
 import argparse
@@ -12,20 +13,21 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deepbinaries.datasets import load
-from deepbinaries.datasets.splits import Split
+from deepbinaries.datasets.splits import Parts, Split
 from deepbinaries.evaluation import compare
 from deepbinaries.experiments.cells import Cell, append_cells, make_cell
 from deepbinaries.experiments.scores import Reports, score_parts
 from deepbinaries.features import Prepared, prepare
 from deepbinaries.features.texts import Read
 from deepbinaries.files import read_lines, written_whole
+from deepbinaries.hashers.training import choose_device
 from deepbinaries.hashers.tvdb import TVDB
 from deepbinaries.language import TokenSettings
 from deepbinaries.model import make_encoder
@@ -80,16 +82,50 @@ def region_rows() -> Iterator[Row]:
                 yield Row("tvdb", seed=seed, proposer=proposer, experiment="regions", settings=form)
 
 
-ROWS = {"main": main_rows, "reading": reading_rows, "regions": region_rows}
+CHOICE = "choice"  # the experiment whose rows validation items ask
+
+
+def choice_rows() -> Iterator[Row]:
+    """What the default update and the default image side were chosen from, one run each, the default first."""
+    yield Row("tvdb", experiment=CHOICE)
+    for update in ({"update": "spectral"}, {"update": "spectral", "eta": 1.0}, {"update": "gram"}):
+        yield Row("tvdb", experiment=CHOICE, settings=update)
+    half_silent = {"region_dropout": 0.5}
+    forms: tuple[dict[str, Any], ...] = (
+        {"image": "lstm"},
+        {"image": "mean"},
+        {"image": "vote"},
+        {"image": "vote"} | half_silent,
+        {"image": "vote"} | HALF_SILENT,
+        {"image": "max", "hidden": 256} | half_silent,
+        {"image": "max", "hidden": 256} | HALF_SILENT,
+    )
+    for proposer in ("grid", "yolox"):
+        for form in forms:
+            yield Row("tvdb", proposer=proposer, experiment=CHOICE, settings=form)
+
+
+ROWS = {"main": main_rows, "reading": reading_rows, "regions": region_rows, "choices": choice_rows}
+FILES = {"choices": "choices.jsonl"}  # all other rows go to cells.jsonl
+
+
+def asked_parts(row: Row, parts: Parts) -> tuple[Parts, tuple[str, ...]]:
+    """The parts with the items that ask as queries, and the galleries that they ask."""
+    if row.experiment != CHOICE:
+        return parts, ("database", "clean")
+    return replace(parts, query=parts.validation), ("clean",)
 
 
 def run(row: Row, name: str, rule: str, prepared: Prepared, device: str) -> tuple[list[Cell], Reports]:
     """The cells of a row, and the reports they come from."""
     hasher = TVDB.preset(row.method, device=device, bits=row.bits, seed=row.seed, batch=BATCH[name], **row.settings)
+    parts, galleries = asked_parts(row, prepared.parts)
     began = time.monotonic()
-    hasher.fit(prepared.pairs(prepared.readable(prepared.parts.train)))
+    learnt = parts.train[~np.isin(parts.train, parts.query)]  # validation items are a part of `train`
+    hasher.fit(prepared.pairs(prepared.readable(learnt)))
     seconds = time.monotonic() - began
-    reports = score_parts(hasher, prepared)
+    on_gpu = choose_device(device).type == "cuda"
+    reports = score_parts(hasher, prepared, parts=parts, galleries=galleries, device="cuda" if on_gpu else None)
     read, words = row.reading or READING[name]
     settings = asdict(hasher.settings) | {"read": read, "words": words}
     del settings["bits"], settings["seed"]  # cells have them beside
@@ -108,6 +144,8 @@ def run(row: Row, name: str, rule: str, prepared: Prepared, device: str) -> tupl
 
 def command(row: Row, name: str, rule: str) -> str:
     """The commands that train and judge the same model."""
+    if row.experiment == CHOICE:  # the command line asks queries alone, or what was learnt from
+        return f"python results/photographs.py {name} --root {name} --rule {rule} --rows choices"
     read, words = row.reading or READING[name]
     ignored = "".join(f" --ignore-label {label}" for label in RULES[rule])
     own = {"batch": BATCH[name], "seed": row.seed} | row.settings
@@ -150,13 +188,13 @@ def main() -> None:
     parser.add_argument("--rule", choices=RULES, required=True)
     parser.add_argument("--rows", choices=ROWS, required=True)
     parser.add_argument("--part", default="0/1", help="i/n: every n-th row from i on, to share the work")
-    parser.add_argument("--out", type=Path, help="cells to add to; default: beside this file")
+    parser.add_argument("--out", type=Path, help="cells to add to; default: in the folder of the dataset")
     parser.add_argument("--features", default="features")
     parser.add_argument("--lite0")
     parser.add_argument("--yolox")
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
-    out = options.out or Path(__file__).parent / options.dataset / "cells.jsonl"
+    out = options.out or Path(__file__).parent / options.dataset / FILES.get(options.rows, "cells.jsonl")
     part, of = map(int, options.part.split("/"))
     if of > 1 and (options.rows == "regions" or not options.out):
         parser.error("parts that run at once need an --out each, and forms of regions are compared within one run")

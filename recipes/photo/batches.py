@@ -1,6 +1,6 @@
 """What is learnt from and what is chosen by, on the device that learns: pixels, word ids, teachers' vectors, labels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +10,13 @@ from torch import Tensor
 
 from deepbinaries.hashers.similarity import LabelSimilarity
 from deepbinaries.language import Vocabulary
-from recipes.photo.pixels import SIDE, THUMBNAILS, decoded
+from recipes.photo.pixels import THUMBNAILS, decoded
 from recipes.photo.sources import Rows, Source
 from recipes.photo.teachers import Teachers
 
 AT_ONCE = 1000  # photographs moved to the device
+
+Look = Callable[[Source, Rows, Path, str], Tensor]  # what is known of some photographs, from a cache, on a device
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,30 +37,42 @@ class Pairs:
         return len(self.pixels)
 
     def some_pixels(self, rows: Tensor) -> Tensor:
-        """The photographs of some items, each as a thumbnail half the time, if there is one: a user has both."""
+        """The photographs of some items, each as a thumbnail half the time, if there is one: a user has both.
+
+        They may also be features, (n, d), instead of pixels.
+        """
         if not len(self.thumbnails):
             return self.pixels[rows]
         small = (rows < len(self.thumbnails)) & (torch.rand(len(rows), device=rows.device) < 0.5)
         thumbnails = self.thumbnails[rows.clamp(max=len(self.thumbnails) - 1)]
-        return torch.where(small[:, None, None, None], thumbnails, self.pixels[rows])
+        return torch.where(small.view(-1, *[1] * (thumbnails.ndim - 1)), thumbnails, self.pixels[rows])
 
-    def some_sentences(self, rows: Tensor) -> Tensor:
-        """One sentence of every item at random, as rows of `ids` and `vectors`."""
-        drawn = torch.rand(len(rows), device=rows.device) * self.count[rows]
-        return self.first[rows] + drawn.long()
+    def some_sentences(self, rows: Tensor, first: float = 0.0) -> Tensor:
+        """One sentence of every item, as rows of `ids` and `vectors`: its first one in this share, else any of them."""
+        of_all, of_any = torch.rand(2, len(rows), device=rows.device)
+        drawn = (of_any * self.count[rows]).long()
+        return self.first[rows] + torch.where(of_all < first, 0, drawn)
 
 
 def pairs_of(
-    sources: Sequence[Source], thumbnails: Sequence[Source], teachers: Teachers, cache: Path, device: str
+    sources: Sequence[Source],
+    thumbnails: Sequence[Source],
+    teachers: Teachers,
+    cache: Path,
+    device: str,
+    look: Look | None = None,
 ) -> Pairs:
-    """The training parts of all sources, coco18 being the first of them; `thumbnails` are the first of them again."""
+    """The training parts of all sources, coco18 being the first of them; `thumbnails` are the first of them again.
+
+    What is to be known of photographs are their pixels, or what `look` gives.
+    """
     sentences = [source.dataset.sentences(int(row)) for source in sources for row in source.train]
     texts = [text for of_item in sentences for text in of_item]
     counts = np.array([len(of_item) for of_item in sentences])
     labels = sources[0].dataset.labels.select(sources[0].train).matrix()
     return Pairs(
-        pixels=_all_pixels(sources, cache, device),
-        thumbnails=_all_pixels(thumbnails, cache / THUMBNAILS, device),
+        pixels=_all(look or pixels_of, sources, cache, device),
+        thumbnails=_all(look or pixels_of, thumbnails, cache / THUMBNAILS, device),
         ids=word_ids(teachers.vocabulary, texts, device),
         vectors=torch.from_numpy(np.stack([teachers.sentences[text] for text in texts])).to(device),
         first=torch.from_numpy(np.cumsum(counts) - counts).to(device),
@@ -69,9 +83,10 @@ def pairs_of(
     )
 
 
-def _all_pixels(sources: Sequence[Source], cache: Path, device: str) -> Tensor:
-    none = torch.zeros(0, SIDE, SIDE, 3, dtype=torch.uint8, device=device)
-    return torch.cat([none, *(pixels_of(source, source.train, cache, device) for source in sources)])
+def _all(look: Look, sources: Sequence[Source], cache: Path, device: str) -> Tensor:
+    if not sources:
+        return torch.zeros(0, device=device)
+    return torch.cat([look(source, source.train, cache, device) for source in sources])
 
 
 def pixels_of(source: Source, rows: Rows, cache: Path, device: str) -> Tensor:

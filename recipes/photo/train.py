@@ -43,7 +43,7 @@ class Validation:
 
 def main() -> None:
     began = time.monotonic()
-    options = read_options()
+    options = read_options(__doc__)
     settings = settings_of(options)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(settings.seed)
@@ -78,8 +78,8 @@ def main() -> None:
         print(f"recall@10 of photographs at {side}: {judged(better, judges, side)}", flush=True)
 
 
-def read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def read_options(about: str | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--thumbnails", type=Path, help="the folder of coco18 and iapr22 in small")
     parser.add_argument("--cache", type=Path, required=True, help="where `pixels` decodes to")
@@ -91,6 +91,11 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--side", type=int, default=Settings.side, help="pixels of the crops")
     parser.add_argument("--lr", type=float, default=Settings.lr)
     parser.add_argument("--tau", type=float, default=LossSettings.tau)
+    parser.add_argument("--meaning", type=float, default=LossSettings.meaning, help="weight of what sentences mean")
+    parser.add_argument("--said", type=float, default=LossSettings.wordings, help="weight of what wordings mean")
+    parser.add_argument("--wordings", type=int, default=Settings.wordings, help="of them a step")
+    parser.add_argument("--first", type=float, default=Settings.first, help="share of the draws of first sentences")
+    parser.add_argument("--dropout", type=float, default=Settings.dropout)
     parser.add_argument("--frozen", type=int, default=Settings.frozen, help="first blocks of the backbone, not trained")
     parser.add_argument("--labels", type=float, default=LossSettings.labels, help="weight of coco18's labels")
     parser.add_argument("--seed", type=int, default=Settings.seed)
@@ -105,7 +110,10 @@ def settings_of(options: argparse.Namespace) -> Settings:
         lr=options.lr,
         backbone_lr=options.lr * Settings.backbone_lr / Settings.lr,
         frozen=options.frozen,
-        loss=LossSettings(tau=options.tau, labels=options.labels),
+        wordings=options.wordings,
+        first=options.first,
+        dropout=options.dropout,
+        loss=LossSettings(tau=options.tau, labels=options.labels, meaning=options.meaning, wordings=options.said),
         seed=options.seed,
     )
 

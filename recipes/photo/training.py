@@ -30,6 +30,7 @@ class Settings:
     skipped: float = 0.2  # share of pictures that pass by the backbone's last block
     frozen: int = 3  # the backbone's first blocks, which stay as published, like the stem; they see the most pixels
     word_dropout: float = 0.05
+    first: float = 0.0  # share of the draws that take an item's first sentence; the others take any of its sentences
     average: float = 1.0  # epochs over which weights are averaged, the last ones counting most; five came too late
     loss: LossSettings = field(default_factory=LossSettings)
     seed: int = 0
@@ -77,13 +78,12 @@ class Training:
         """Learn from some pairs; `S` says which of coco18's among them share a label."""
         networks, pairs, weights = self.networks, self.pairs, self.settings.loss
         with_labels = rows < len(pairs.labels.labels)
-        chosen = pairs.some_sentences(rows)
+        chosen = pairs.some_sentences(rows, self.settings.first)
         wordings = torch.randint(len(pairs.wording_ids), (self.settings.wordings,), device=self.device)
-        pixels = smaller(views(pairs.some_pixels(rows), self.settings.side))
-        pixels = pixels.contiguous(memory_format=torch.channels_last)
         ids = forget_words(torch.cat([pairs.ids[chosen], pairs.wording_ids[wordings]]), self.settings.word_dropout)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            seen = networks.pictures.head.hidden(networks.pictures.pooled(pixels))
+        pooled = self.look(rows)
+        with self._half():
+            seen = networks.pictures.head.hidden(pooled)
             said = networks.sentences.head.hidden(networks.sentences.pooled(ids))
             read, others = said[: len(rows)], said[len(rows) :]
             F, G = networks.pictures.head.values(seen), networks.sentences.head.values(read)
@@ -102,6 +102,17 @@ class Training:
         self.optimiser.step()
         self._average()
         return torch.stack(losses).detach()
+
+    def look(self, rows: Tensor) -> Tensor:
+        """What the backbone sees in random views of some photographs, (n, 1280)."""
+        pixels = smaller(views(self.pairs.some_pixels(rows), self.settings.side))
+        with self._half():
+            pooled: Tensor = self.networks.pictures.pooled(pixels.contiguous(memory_format=torch.channels_last))
+        return pooled
+
+    def _half(self) -> torch.autocast:
+        """Half precision, on a GPU; places in a picture are too fine for it."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda")
 
     @torch.no_grad()
     def _average(self) -> None:

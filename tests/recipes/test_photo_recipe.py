@@ -11,7 +11,7 @@ import torch
 from deepbinaries.datasets import load
 from deepbinaries.datasets.splits import ids_digest
 from deepbinaries.language import Vocabulary
-from recipes.photo import baselines, batches, encode, pixels, score, train, words
+from recipes.photo import baselines, batches, encode, pixels, score, train, trials, words
 from recipes.photo.augmentation import LEAST, LIGHT, forget_words, smaller, views
 from recipes.photo.checkpoint import read_facts, read_networks
 from recipes.photo.networks import WORD_SIZE, Dropout, PictureNetwork, SentenceNetwork
@@ -78,7 +78,6 @@ def trained(data):
         patch.setattr(train, "SIDE", 32)
         patch.setattr(train, "OTHER_SIDES", (64,))
         patch.setattr(pixels, "SIDE", 48)
-        patch.setattr(batches, "SIDE", 48)
         arguments = ["--thumbnails", data, "--cache", data / "cache", "--out", out]
         run(train, data, *arguments, "--epochs", 1, "--batch", 8, "--side", 32)
     return out
@@ -104,6 +103,33 @@ def test_a_short_training_saves_networks_that_can_be_read(data, trained):
     assert pictures(torch.zeros(1, 3, 32, 32)).shape == (1, 128)
     ids = torch.from_numpy(teachers.vocabulary.encode([sources[0].dataset.sentences(0)[0]])).long()
     assert sentences(ids).isfinite().all()
+
+
+def test_a_trial_says_with_which_settings_heads_alone_found_what(data, trained, monkeypatch):  # noqa: ARG001
+    monkeypatch.setattr(trials, "SEEN_AT", 32)
+    out = data / "tried.jsonl"
+    for tau in ("0.07", "0.05"):
+        common = ["--thumbnails", data, "--cache", data / "cache", "--epochs", 1, "--batch", 8, "--out", out]
+        run(trials, data, *common, "--tau", tau)
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["settings"]["loss"]["tau"] for line in lines] == [0.07, 0.05]
+    assert set(lines[0]["found"]) == {
+        f"{name} {bits}"
+        for name in ("coco18", "coco18 thumbnails", "iapr22", "iapr22 thumbnails")
+        for bits in (128, 64)
+    }
+
+
+def test_first_sentences_alone_are_drawn_where_that_is_asked_for(data):
+    sources = read_sources(data)
+    teachers = read_teachers(data / "teachers", training_sentences(sources))
+    pairs = batches.pairs_of(sources, [], teachers, data, "cpu", look=lambda _, rows, *__: torch.zeros(len(rows), 4))
+    rows = torch.arange(len(pairs))
+    assert (pairs.some_sentences(rows, 1.0) == pairs.first).all()
+    several = pairs.count > 1
+    drawn = torch.stack([pairs.some_sentences(rows) for _ in range(50)])
+    assert (drawn > pairs.first).any(0)[several].all()
+    assert (drawn == pairs.first).any(0).all()
 
 
 def test_the_file_says_what_was_found_on_the_validation_parts(trained):
@@ -232,7 +258,6 @@ def test_what_stays_as_published_is_not_trained_and_the_rest_is(data):
     teachers = read_teachers(data / "teachers", training_sentences(sources))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pixels, "SIDE", 48)
-        patch.setattr(batches, "SIDE", 48)
         pairs = batches.pairs_of(sources, [], teachers, data / "cache", "cpu")
     settings = Settings(epochs=1, batch=8, side=32, wordings=4)
     networks = Networks(torch.from_numpy(teachers.words), pairs.vectors.shape[1], settings)
