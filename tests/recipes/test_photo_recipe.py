@@ -2,21 +2,16 @@
 
 import json
 import sys
-import tarfile
 
 import numpy as np
 import pytest
 import torch
 
-from deepbinaries.datasets import load
-from deepbinaries.datasets.splits import ids_digest
 from deepbinaries.language import Vocabulary
 from recipes.photo import baselines, batches, encode, pixels, score, train, trials, words
 from recipes.photo.augmentation import LEAST, LIGHT, forget_words, smaller, views
 from recipes.photo.checkpoint import read_facts, read_networks
 from recipes.photo.networks import WORD_SIZE, Dropout, PictureNetwork, SentenceNetwork
-from recipes.photo.pictures import add
-from recipes.photo.pictures import smaller as smaller_file
 from recipes.photo.recall import recall_at
 from recipes.photo.sources import read_sources, training_sentences
 from recipes.photo.teachers import known_words, read_teachers, write_teachers
@@ -26,20 +21,6 @@ from recipes.photo.wordings import TOKENS, neighbours, wordings
 NAMES = ("cca", "dcmh-64", "dcmh-128")
 
 
-def write_shards(folder, scenes, rows, *, labels, split):
-    folder.mkdir(parents=True)
-    with tarfile.open(folder / "shard-000.tar", "w") as shard:
-        for row in rows:
-            add(shard, f"{row:03}.avif", smaller_file(scenes.picture(row)))
-            about = {"text": list(scenes.sentences(row))} | ({"labels": list(scenes.labels.of(row))} if labels else {})
-            add(shard, f"{row:03}.json", json.dumps(about).encode())
-    if split:
-        ids = [f"{row:03}" for row in rows]
-        parts = {"query": ids[:4], "database": ids[4:], "train": ids[4:12], "validation": ids[4:8]}
-        digests = {part: ids_digest(of) for part, of in parts.items()}
-        (folder / "split.json").write_text(json.dumps(parts | {"name": folder.name, "digests": digests}))
-
-
 def run(step, *arguments):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [step.__name__, *map(str, arguments)])
@@ -47,13 +28,9 @@ def run(step, *arguments):
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
+def data(collections):
     """A folder as the recipe wants it, of drawn scenes."""
-    root = tmp_path_factory.mktemp("data")
-    scenes = load("scenes", items=40)
-    write_shards(root / "coco18", scenes, range(20), labels=True, split=True)
-    write_shards(root / "iapr22", scenes, range(20, 36), labels=True, split=True)
-    write_shards(root / "extra", scenes, range(36, 40), labels=False, split=False)
+    root = collections
     sentences = training_sentences(read_sources(root))
     rng = np.random.default_rng(0)
     written = sorted(

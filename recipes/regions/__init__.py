@@ -1,0 +1,1 @@
+"""Do regions help when the backbone learns too?"""
