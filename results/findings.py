@@ -1,0 +1,308 @@
+"""The tables of results/findings.md, of what `deepbinaries reproduce` and the trials of regions left.
+
+    python results/findings.py
+
+Each finding has its own marks; what people wrote around them stays.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+
+from reproduced import (
+    BITS,
+    PLACES,
+    TASKS,
+    Cells,
+    Number,
+    Numbers,
+    Task,
+    by_rule,
+    caption,
+    chance,
+    chances,
+    grid,
+    less,
+    lines_of,
+    made,
+    mean,
+    numbers,
+    over_reference,
+    reference_over,
+    share,
+    text,
+)
+from scipy.stats import spearmanr
+from tables import BITS as LENGTHS
+from tables import DIRECTIONS, HERE, QUERY, added, short
+from task_tables import GALLERIES
+
+from deepbinaries.experiments.cells import Cell, read_cells
+from deepbinaries.experiments.comparison_table import Column
+from deepbinaries.experiments.paper.epochs import PAPERS as OF_EPOCHS
+from deepbinaries.experiments.paper.plans import read_plan
+from deepbinaries.experiments.paper.tables import PAPERS as THE_PAPERS
+from deepbinaries.files import written_whole
+
+BEST, TVDB, PRINTED = OURS = "TVDB, best form", "TVDB", "TVDB, printed update"
+FINE_TUNED = "regions-fine-tuned.jsonl"
+TUNING = (
+    f"Not here yet; made by `python -m recipes.regions.fine_tuning DATA --cache CACHE --features FEATURES --yolox "
+    f"yolox_nano_416.onnx --task r18 --out results/{FINE_TUNED}`, and so for r17 and iapr22."
+)
+HEADS = tuple(f"{column.gallery}, {QUERY[column.direction]}" for column in PLACES)
+
+
+def peers(root: Path) -> Iterator[str]:
+    """Every method beside the best form of TVDB, and how often TVDB leads."""
+    there, missing = numbers(root, "table1")
+    for task, found in there.items():
+        yield from caption(f"{task.title}: MAP, and how much that is over {BEST}; {BITS} bits, {chances(found)}.")
+        yield from _peers(found)
+    if there:
+        yield from caption("In how many columns, of four lengths and two directions, a row is above all peers there:")
+    head = ["task", "gallery", "peers", BEST, "beyond every interval", "peers above it, columns", TVDB, PRINTED]
+    yield from grid(head, [_leads(task, found, kind) for task, found in there.items() for kind in GALLERIES])
+    yield from missing
+
+
+def _peers(found: Numbers) -> Iterator[str]:
+    def worth(row: str) -> float:
+        return -fmean(mean(found, row, column) or 0.0 for column in PLACES)
+
+    papers = [column for column in PLACES if any(n["paper"] is not None for (_, c), n in found.items() if c == column)]
+    rows = []
+    for row in sorted(dict.fromkeys(row for row, _ in found), key=worth):
+        ours = [f"{text(mean(found, row, c))} {over_reference(found, row, c)}".strip() for c in PLACES]
+        rows.append([row, *ours, *(text(found.get((row, column), {}).get("paper")) for column in papers)])
+    yield from grid(["method", *HEADS, *(f"the paper, {QUERY[column.direction]}" for column in papers)], rows)
+
+
+def _leads(task: Task, found: Numbers, gallery: str) -> list[str]:
+    """In how many columns of a gallery each of our rows is above all peers, and which peers are above the best form."""
+    others: dict[Column, list[str]] = {}
+    for row, column in found:
+        if column.gallery == gallery and row not in OURS:
+            others.setdefault(column, []).append(row)
+
+    def higher(ours: str) -> list[list[str]]:
+        """The peers above a row of ours, in each column that has it."""
+        of = {column: found[ours, column]["map_all"] for column in others if (ours, column) in found}
+        return [[row for row in others[at] if found[row, at]["map_all"] >= value] for at, value in of.items()]
+
+    first = [share(not above for above in higher(ours)) for ours in OURS]
+    overs = [[found[row, column].get("over_reference", {}) for row in rows] for column, rows in others.items()]
+    beyond = share(all(over["interval"][1] < 0 for over in of_column) for of_column in overs if all(of_column))
+    above = Counter(row for rows in higher(BEST) for row in rows).most_common()
+    counts = sorted(len(rows) for rows in others.values())
+    n_peers = "–".join(dict.fromkeys(map(str, [*counts[:1], *counts[-1:]])))
+    return [task.name, gallery, n_peers, first[0], beyond, ", ".join(f"{row} {n}" for row, n in above), *first[1:]]
+
+
+def parts(root: Path, without: Sequence[str]) -> Iterator[str]:
+    """What TVDB has over itself without a part, ours and the paper's."""
+    there, missing = numbers(root, "table2")
+    rows = []
+    for task, found in there.items():
+        for column in PLACES:
+            cells = [task.name, column.gallery, QUERY[column.direction], chance(found, column.gallery)]
+            cells.append(text(mean(found, TVDB, column)))
+            for row in without:
+                papers = [found.get((name, column), {}).get("paper") for name in (TVDB, row)]
+                cells += [text(mean(found, row, column)), reference_over(found, row, column), less(*papers)]
+            rows.append(cells)
+    head = [part for row in without for part in (row, f"{TVDB} − {row}", "the paper's")]
+    yield from grid(["task", "gallery", "query", "chance", TVDB, *head], rows)
+    yield from missing
+
+
+def regions(root: Path) -> Iterator[str]:
+    """The paper's regions, then the forms of regions on frozen and on learning backbones."""
+    yield from parts(root, ["TVDB-I1"])
+    frozen: Cells = defaultdict(dict)
+    for dataset in dict.fromkeys(task.dataset for task in TASKS):
+        for line in lines_of(root / dataset / "regions.jsonl"):
+            gallery, _, direction = line["place"].partition("/")
+            frozen[line["form"], gallery, QUERY[direction]][line["rule"]] = added(line)
+    yield from caption(f"Forms of regions less the whole picture, frozen backbone: {BITS} bits, means of three seeds.")
+    yield from by_rule(["form, proposals", "gallery", "query"], frozen)
+    tuned: Cells = defaultdict(dict)
+    for line in lines_of(root / FINE_TUNED):
+        over = "" if line["over_whole"] is None else added(line)
+        tuned["chance", "", ""][line["rule"]] = short(line["chance"])
+        row = line["form"], str(line["seed"]), QUERY[line["direction"]]
+        tuned[row][line["rule"]] = f"{short(line['map_all'])} {over}".strip()
+    yield f"A backbone that learns along: MAP, and how much that is over the whole picture; {BITS} bits, validation"
+    yield from caption("items ask, gallery `clean`.")
+    yield from by_rule(["form, proposals", "seed", "query"], tuned) if tuned else (TUNING, "")
+
+
+def routines(root: Path) -> Iterator[str]:
+    """The best epoch of each routine under each update, and its last one."""
+    there, missing = made(root, "figure5")
+    head = [part for direction in DIRECTIONS for part in (f"best, {QUERY[direction]}", "epoch", "last")]
+    for task, content in there.items():
+        rows, trainings = [], content["trainings"]
+        for training in trainings:
+            cells, epochs = [training["settings"]["update"], training["row"].rpartition(", ")[0]], training["epochs"]
+            for direction in DIRECTIONS:
+                best = max(epochs, key=lambda epoch: epoch[direction])
+                cells += [short(best[direction]), str(best["epoch"]), short(epochs[-1][direction])]
+            rows.append(cells)
+        bits, gallery, level = (trainings[0][name] for name in ("bits", "gallery", "chance"))
+        about = f"{task.title}: MAP of the best epoch and of the last one"
+        yield from caption(f"{about}; {bits} bits, gallery `{gallery}`, chance {short(level)}.")
+        yield from grid(["update", "routine", *head], rows)
+    yield from caption(OF_EPOCHS) if there else ()
+    yield from missing
+
+
+def collapse(root: Path) -> Iterator[str]:
+    """How far the printed update is from chance, and how many codes it has, beside an update that does not collapse."""
+    there, missing = numbers(root, "table1")
+    rows = []
+    for task, found in there.items():
+        path = root / "reproduce" / task.folder / "cells.jsonl"
+        cells = read_cells(path) if path.exists() else []
+        for column in PLACES:
+            row = [task.name, column.gallery, QUERY[column.direction], chance(found, column.gallery)]
+            for bits in LENGTHS:
+                number = found.get((PRINTED, column._replace(bits=bits)), {})
+                row.append(less(number.get("map_all"), number.get("chance")))
+            rows.append([*row, *_health(found, PRINTED, column, cells), *_health(found, TVDB, column, cells)])
+    lengths = [f"MAP − chance, {bits} bits" for bits in LENGTHS]
+    of_codes = [f"{what}, {row}" for row in (PRINTED, TVDB) for what in ("codes of the gallery", "effective rank")]
+    yield from grid(["task", "gallery", "query", "chance", *lengths, *of_codes], rows)
+    yield from missing
+
+
+def _health(found: Numbers, row: str, column: Column, cells: Sequence[Cell]) -> tuple[str, str]:
+    """How many codes the gallery's items have, and how many bits count; both "" where no cell tells it."""
+    for making in found.get((row, column), {}).get("cells", ()):
+        facts = making | {"gallery": column.gallery, "direction": column.direction}
+        for cell in cells:
+            if all(cell.get(name) == fact for name, fact in facts.items()):
+                health = cell["health"]["gallery"]
+                return f"{health['distinct_codes']:,} of {health['items']:,}", f"{health['effective_rank']:.1f}"
+    return "", ""
+
+
+def fixes(root: Path) -> Iterator[str]:
+    """What each step adds to the one before, and how far it is from the best form."""
+    there, missing = numbers(root, "fixes")
+    head = [part for gallery in GALLERIES for part in (gallery, "over the row before", f"over {BEST}")]
+    for task, found in there.items():
+        rows, steps = [], [row.name for row in read_plan("fixes", task.dataset).rows]
+        for before, step in zip(["", *steps], steps, strict=False):
+            for direction in DIRECTIONS:
+                cells = [step, QUERY[direction]]
+                for place in (Column(gallery, BITS, direction) for gallery in GALLERIES):
+                    value, last = mean(found, step, place), mean(found, before, place)
+                    cells += [text(value), less(value, last), over_reference(found, step, place)]
+                rows.append(cells)
+        yield from caption(f"{task.title}: {BITS} bits, {chances(found)}. No interval is kept of a step over another.")
+        yield from grid(["step", "query", *head], rows)
+    yield from missing
+
+
+def paper(root: Path) -> Iterator[str]:
+    """The paper's numbers of IAPR TC-12 beside ours, and how alike the orders of methods are."""
+    iapr22 = TASKS[-1]
+    found = numbers(root, "table1")[0].get(iapr22)
+    if found is None:
+        yield from caption(iapr22.missing("table1"))
+        return
+    lengths = [f"{bits} bits" for bits in LENGTHS]
+    yield f"The paper / ours / ours less the paper's; gallery `{THE_PAPERS}`, chance {chance(found, THE_PAPERS)}."
+    yield ""
+    rows = [
+        [name, QUERY[way], *(_beside(found.get((name, Column(THE_PAPERS, bits, way)), {})) for bits in LENGTHS)]
+        for name in dict.fromkeys(row for row, _ in found)
+        for way in DIRECTIONS
+    ]
+    yield from grid(["method", "query", *lengths], rows)
+    yield "Over the methods that both have, with one row of ours for TVDB: the mean absolute difference, and"
+    yield from caption("Spearman's correlation of the two orders.")
+    rows = [
+        [ours, QUERY[way], *(_alike(found, ours, Column(THE_PAPERS, bits, way)) for bits in LENGTHS)]
+        for ours in (TVDB, BEST)
+        for way in DIRECTIONS
+    ]
+    yield from grid(["TVDB is", "query", *lengths], rows)
+
+
+def _beside(number: Number) -> str:
+    papers = number.get("paper")
+    return "" if papers is None else f"{short(papers)} / {short(number['map_all'])} / {less(number['map_all'], papers)}"
+
+
+def _alike(found: Numbers, ours: str, column: Column) -> str:
+    here = {row: number for (row, at), number in found.items() if at == column and number["paper"] is not None}
+    both = [(number["map_all"], number["paper"]) for row, number in here.items() if row == ours or row not in OURS]
+    if ours not in here or len(both) < 3:
+        return ""
+    apart = fmean(abs(mine - papers) for mine, papers in both)
+    return f"{short(apart)}, {spearmanr(both).statistic:+.2f} ({len(both)} methods)"
+
+
+def sweep(root: Path, names: Sequence[str]) -> Iterator[str]:
+    """Between which values MAP moves along a setting, and where it is highest."""
+    for name in names:
+        there, missing = numbers(root, name)
+        rows = []
+        for task, found in there.items():
+            for line in dict.fromkeys(row.rpartition(", ")[0] for row, _ in found):
+                for direction in DIRECTIONS:
+                    row = [task.name, line, QUERY[direction]]
+                    for gallery in GALLERIES:
+                        row += _range(found, line, Column(gallery, BITS, direction))
+                    rows.append(row)
+        columns = [f"{gallery}, {what}" for gallery in GALLERIES for what in ("values", "lowest", "highest", "range")]
+        if there:
+            levels = ", ".join(f"{task.name} {chance(found, 'clean')}" for task, found in there.items())
+            yield from caption(f"MAP along {name}, each end with its value; {BITS} bits, chance (`clean`): {levels}.")
+        yield from grid(["task", "row", "query", *columns], rows)
+        yield from missing
+
+
+def _range(found: Numbers, line: str, column: Column) -> list[str]:
+    """How many values are there, the lowest and the highest MAP, each with where it is, and what lies between."""
+    rows = [row for row, at in found if at == column and row.rpartition(", ")[0] == line]
+    if not rows:
+        return [""] * 4
+    at = sorted((found[row, column]["map_all"], row.rpartition("=")[2]) for row in rows)
+    (low, _), (high, _) = at[0], at[-1]
+    return [str(len(at)), *(f"{short(score)} at {value}" for score, value in (at[0], at[-1])), short(high - low)]
+
+
+FINDINGS: Mapping[str, Callable[[Path], Iterator[str]]] = {
+    "peers": peers,
+    "regions": regions,
+    "mean": partial(parts, without=["TVDB-I2"]),
+    "words": partial(parts, without=["TVDB-T1", "TVDB-T2"]),
+    "routines": routines,
+    "collapse": collapse,
+    "fixes": fixes,
+    "paper": paper,
+    "sweep": partial(sweep, names=["eta", "k"]),
+}
+
+
+def page(root: Path = HERE) -> str:
+    """findings.md with the tables of what is there now."""
+    whole = (root / "findings.md").read_text(encoding="utf-8")
+    for name, lines in FINDINGS.items():
+        start, end = f"<!-- {name}: start -->", f"<!-- {name}: end -->"
+        before, rest = whole.split(start)
+        _, after = rest.split(end)
+        content = "\n".join(lines(root))
+        whole = f"{before}{start}\n\n{content}\n{end}{after}"
+    return whole
+
+
+if __name__ == "__main__":
+    content = page().encode()
+    with written_whole(HERE / "findings.md") as file:
+        file.write(content)

@@ -1,0 +1,145 @@
+"""What `deepbinaries reproduce` left in results/reproduce, task by task, and the texts that tables make of it."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tables import DIRECTIONS, TITLES, added, short, signed
+from task_tables import GALLERIES
+
+from deepbinaries.experiments.comparison_table import Column
+from deepbinaries.files import read_json, read_lines
+
+BITS = 64  # the length of every table that does not say another
+PLACES = tuple(Column(gallery, BITS, direction) for gallery in GALLERIES for direction in DIRECTIONS)
+
+Number = Mapping[str, Any]  # as in the JSON of a table
+Numbers = Mapping[tuple[str, Column], Number]  # by the name of a row and the column
+Cells = dict[tuple[str, ...], dict[str, str]]  # texts by row, and in it by rule
+
+
+@dataclass(frozen=True)
+class Task:
+    """A dataset under a rule of what is relevant."""
+
+    dataset: str
+    rule: str
+    folder: str  # in results/reproduce
+    options: str = ""  # of the command that makes it
+    wanted: bool = True  # whether a page says so where it is not there
+
+    @property
+    def name(self) -> str:
+        """As in the cell of a table."""
+        return self.dataset if self.rule == "all" else f"{self.dataset}, {self.rule}"
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.dataset, self.rule]
+
+    def missing(self, name: str) -> str:
+        """What makes a table that is not there."""
+        about = f"--dataset {self.dataset} --root {self.dataset}{self.options} --out results/reproduce/{self.folder}"
+        return f"Not here yet for {self.title}; made by `deepbinaries reproduce {name} {about}`."
+
+
+TASKS = (
+    Task("coco18", "r18", "coco18"),
+    Task("coco18", "r17", "coco18-r17", " --ignore-label person", wanted=False),
+    Task("iapr22", "all", "iapr22"),
+)
+
+
+def made(root: Path, name: str) -> tuple[dict[Task, Mapping[str, Any]], list[str]]:
+    """A table or figure of each task that has it, and a line for each that should."""
+    paths = {task: root / "reproduce" / task.folder / f"{name}.json" for task in TASKS}
+    there = {task: read_json(path) for task, path in paths.items() if path.exists()}
+    return there, [line for task in TASKS if task.wanted and task not in there for line in (task.missing(name), "")]
+
+
+def numbers(root: Path, name: str) -> tuple[dict[Task, Numbers], list[str]]:
+    """The same, of a table the numbers alone."""
+    there, missing = made(root, name)
+    return {task: _by_place(content["numbers"]) for task, content in there.items()}, missing
+
+
+def _by_place(found: Iterable[Number]) -> Numbers:
+    return {(number["row"], Column(number["gallery"], number["bits"], number["direction"])): number for number in found}
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in read_lines(path)] if path.exists() else []
+
+
+def mean(found: Numbers, row: str, column: Column) -> float | None:
+    number = found.get((row, column))
+    return None if number is None else number["map_all"]
+
+
+def chance(found: Numbers, gallery: str) -> str:
+    return next((text(number["chance"]) for (_, column), number in found.items() if column.gallery == gallery), "")
+
+
+def chances(found: Numbers) -> str:
+    return "chance " + " and ".join(f"{chance(found, gallery)} (`{gallery}`)" for gallery in GALLERIES)
+
+
+def over_reference(found: Numbers, row: str, column: Column) -> str:
+    """A row less the reference of its table, with the interval."""
+    return difference(found.get((row, column), {}).get("over_reference"))
+
+
+def reference_over(found: Numbers, row: str, column: Column) -> str:
+    """The reference less a row: the same turned round."""
+    over = found.get((row, column), {}).get("over_reference")
+    return difference(over and {"mean": -over["mean"], "interval": [-end for end in reversed(over["interval"])]})
+
+
+def difference(over: Mapping[str, Any] | None) -> str:
+    """A difference, bold where its interval leaves zero out; "" where there is none.
+
+    >>> difference({"mean": -0.0371, "interval": [-0.045, -0.029]}), difference(None)
+    ('**-.037** [-.045, -.029]', '')
+    """
+    return "" if over is None else added({"over_whole": over["mean"], "interval": over["interval"]})
+
+
+def less(first: float | None, second: float | None) -> str:
+    """A difference of two numbers; "" where one is missing.
+
+    >>> less(0.5, 0.75), less(0.5, 0.50001), less(0.5, None)
+    ('-.250', '+.000', '')
+    """
+    return "" if first is None or second is None else signed(round(first - second, 3) + 0.0)  # no -.000
+
+
+def text(value: float | None) -> str:
+    return "" if value is None else short(value)
+
+
+def share(found: Iterable[bool]) -> str:
+    """How many of how many; "" of none.
+
+    >>> share([True, False, True]), share([])
+    ('2 of 3', '')
+    """
+    there = list(found)
+    return f"{sum(there)} of {len(there)}" if there else ""
+
+
+def caption(words: str) -> Iterator[str]:
+    yield from (words, "")
+
+
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table of Markdown and the empty line behind it; nothing where there are no rows."""
+    if shown := [f"| {' | '.join(row)} |" for row in rows]:
+        yield from [f"| {' | '.join(head)} |", "| --- " * len(head) + "|", *shown, ""]
+
+
+def by_rule(head: Sequence[str], cells: Cells) -> Iterator[str]:
+    """A table with a column a task; what is missing is blank."""
+    rows = [[*row, *(of_rules.get(task.rule, "") for task in TASKS)] for row, of_rules in cells.items()]
+    yield from grid([*head, *(task.name for task in TASKS)], rows)

@@ -1,0 +1,157 @@
+"""The page of findings: its tables are those of what is there, cell by cell, and what is missing is told in a line."""
+
+import doctest
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+RESULTS = Path(__file__).parents[2] / "results"
+PICTURE, SENTENCE = "image_to_text", "text_to_image"
+BEST, PRINTED = "TVDB, best form", "TVDB, printed update"
+
+
+@pytest.fixture
+def findings(monkeypatch):
+    """The script, as a module; it imports its neighbours."""
+    monkeypatch.syspath_prepend(RESULTS)
+    return importlib.import_module("findings")
+
+
+def number(row, map_all, *, gallery="clean", bits=64, direction=PICTURE, over=None, paper=None, chance=0.33):
+    """A number as a reproduced table has it; `over` is its difference to the reference, and the interval."""
+    found = {"row": row, "gallery": gallery, "bits": bits, "direction": direction, "map_all": map_all}
+    found |= {"chance": chance, "paper": paper, "cells": []}
+    return found | ({"over_reference": {"mean": over[0], "interval": [*over[1:]]}} if over else {})
+
+
+def keep(root, name, numbers, folder="iapr22", **more):
+    """A reproduced table or figure in the folder of a dataset."""
+    path = root / "reproduce" / folder / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"numbers": numbers} | more))
+
+
+def row_of(lines, *first):
+    """The cells that follow the first ones of a row, in the last table that has it."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return next(row[len(first) :] for row in reversed(rows) if row[: len(first)] == [*first])
+
+
+def test_the_page_is_that_of_the_results(findings):
+    assert findings.page() == (RESULTS / "findings.md").read_text(encoding="utf-8"), "run python results/findings.py"
+
+
+@pytest.mark.usefixtures("findings")
+def test_examples_of_the_texts_are_right():
+    assert doctest.testmod(importlib.import_module("reproduced")).failed == 0
+
+
+def test_a_method_stands_beside_the_best_form_with_its_interval_and_the_papers_number(findings, tmp_path):
+    numbers = [number(BEST, 0.7), number(BEST, 0.71, gallery="database", paper=0.731)]
+    numbers += [number("DCMH", 0.672, over=(-0.028, -0.04, -0.016)), number("DCMH", 0.3, bits=16)]
+    numbers += [number("DCMH", 0.709, gallery="database", over=(-0.001, -0.01, 0.008), paper=0.559)]
+    keep(tmp_path, "table1", numbers)
+    lines = [*findings.peers(tmp_path)]
+    assert row_of(lines, "DCMH") == [".672 **-.028** [-.040, -.016]", "", ".709 -.001 [-.010, +.008]", "", ".559"]
+    assert row_of(lines, BEST) == [".700", "", ".710", "", ".731"]
+    assert "chance .330 (`clean`) and .330 (`database`)" in lines[0]
+
+
+def test_leads_are_counted_over_lengths_and_directions_and_who_is_above_is_named(findings, tmp_path):
+    numbers = [number(BEST, 0.7, bits=bits) for bits in (16, 32, 64)] + [number(PRINTED, 0.3)]
+    numbers += [number("DCMH", 0.6, bits=16, over=(-0.1, -0.2, -0.05)), number("DCMH", 0.8, bits=32)]
+    numbers += [number("DCMH", 0.69, over=(-0.01, -0.02, 0.01)), number("SCM", 0.5, over=(-0.2, -0.3, -0.1))]
+    keep(tmp_path, "table1", numbers)
+    lines = [*findings.peers(tmp_path)]
+    assert row_of(lines, "iapr22", "clean") == ["1–2", "2 of 3", "1 of 2", "DCMH 1", "", "0 of 1"]
+    assert row_of(lines, "iapr22", "database") == [""] * 6
+
+
+def test_what_a_part_is_worth_is_the_difference_turned_round_beside_the_papers(findings, tmp_path):
+    numbers = [number("TVDB", 0.6, gallery="database", paper=0.731)]
+    numbers += [number("TVDB-I2", 0.61, gallery="database", over=(0.01, 0.002, 0.02), paper=0.647)]
+    keep(tmp_path, "table2", numbers)
+    cells = row_of(findings.FINDINGS["mean"](tmp_path), "iapr22", "database", "picture")
+    assert cells == [".330", ".600", ".610", "**-.010** [-.020, -.002]", "+.084"]
+
+
+def test_forms_of_regions_stand_by_rule_frozen_and_learning_along(findings, tmp_path):
+    (tmp_path / "coco18").mkdir()
+    frozen = {"rule": "r17", "form": "vote, grid", "place": f"clean/{PICTURE}", "over_whole": 0.007}
+    (tmp_path / "coco18/regions.jsonl").write_text(json.dumps(frozen | {"interval": [0.002, 0.012]}) + "\n")
+    whole = {"form": "whole", "rule": "r18", "seed": 0, "direction": SENTENCE, "map_all": 0.8, "chance": 0.6}
+    form = whole | {"form": "max, grid", "map_all": 0.81, "over_whole": 0.01, "interval": [-0.01, 0.03]}
+    lines = (json.dumps(line) + "\n" for line in (whole | {"over_whole": None, "interval": None}, form))
+    (tmp_path / "regions-fine-tuned.jsonl").write_text("".join(lines))
+    shown = [*findings.regions(tmp_path)]
+    assert row_of(shown, "vote, grid", "clean", "picture") == ["", "**+.007** [+.002, +.012]", ""]
+    assert row_of(shown, "whole", "0", "sentence") == [".800", "", ""]
+    assert row_of(shown, "max, grid", "0", "sentence") == [".810 +.010 [-.010, +.030]", "", ""]
+    assert row_of(shown, "chance", "", "") == [".600", "", ""]
+
+
+def test_a_routine_has_its_best_epoch_and_its_last(findings, tmp_path):
+    epochs = [{"epoch": n, PICTURE: p, SENTENCE: s} for n, p, s in ((1, 0.5, 0.4), (2, 0.7, 0.6), (3, 0.6, 0.65))]
+    training = {"row": "TVDB-E1, gram", "settings": {"update": "gram"}, "epochs": epochs}
+    keep(tmp_path, "figure5", [], trainings=[training | {"bits": 128, "gallery": "clean", "chance": 0.33}])
+    lines = [*findings.routines(tmp_path)]
+    assert row_of(lines, "gram", "TVDB-E1") == [".700", "2", ".600", ".650", "3", ".650"]
+    assert any(line.startswith("The paper tells of COCO") for line in lines)
+
+
+def test_the_printed_update_is_shown_by_its_distance_from_chance_and_its_codes(findings, tmp_path, monkeypatch):
+    making = {"method": "tvdb-lstm", "settings": {"update": "printed"}, "bits": 64, "seed": 0}
+    numbers = [number(PRINTED, 0.33) | {"cells": [making]}, number(PRINTED, 0.45, bits=16), number("TVDB", 0.6)]
+    keep(tmp_path, "table1", numbers)
+    health = {"gallery": {"distinct_codes": 3, "items": 2000, "effective_rank": 1.46}}
+    place = {"gallery": "clean", "direction": PICTURE, "health": health}
+    other = making | place | {"settings": {"update": "gram"}, "health": {}}
+    (tmp_path / "reproduce/iapr22/cells.jsonl").touch()
+    monkeypatch.setattr(findings, "read_cells", lambda _: [other, making | place])
+    cells = row_of(findings.collapse(tmp_path), "iapr22", "clean", "picture")
+    assert cells == [".330", "+.120", "", "+.000", "", "3 of 2,000", "1.5", "", ""]
+
+
+def test_a_step_is_measured_against_the_one_before_unless_that_is_missing(findings, tmp_path):
+    over = (-0.1, -0.12, -0.08)
+    numbers = [number("printed", 0.33), number("gram", 0.6, over=over), number("relaxed", 0.65), number(BEST, 0.7)]
+    keep(tmp_path, "fixes", numbers)
+    lines = [*findings.fixes(tmp_path)]
+    assert row_of(lines, "gram", "picture")[:3] == [".600", "+.270", "**-.100** [-.120, -.080]"]
+    assert row_of(lines, "spectral", "picture")[:3] == ["", "", ""]
+    assert row_of(lines, "relaxed", "picture")[:3] == [".650", "", ""]
+
+
+def test_the_papers_column_has_differences_and_the_likeness_of_both_orders(findings, tmp_path):
+    ours = {"CCA": 0.4, "SCM": 0.5, "TVDB": 0.6, BEST: 0.45, PRINTED: 0.33}
+    papers = {"CCA": 0.5, "SCM": 0.45, "TVDB": 0.7, BEST: 0.7, PRINTED: 0.7}
+    keep(tmp_path, "table1", [number(row, ours[row], gallery="database", paper=papers[row]) for row in ours])
+    lines = [*findings.paper(tmp_path)]
+    assert row_of(lines, "SCM", "picture") == ["", "", ".450 / .500 / +.050", ""]
+    assert row_of(lines, "TVDB", "picture") == ["", "", ".083, +0.50 (3 methods)", ""]
+    assert row_of(lines, BEST, "picture") == ["", "", ".133, -0.50 (3 methods)", ""]
+
+
+def test_a_setting_that_varies_has_the_ends_of_its_range_and_where_they_are(findings, tmp_path):
+    scores = {"0.0001": 0.5, "0.3": 0.62, "10": 0.33}
+    keep(tmp_path, "eta", [number(f"spectral, eta={value}", score) for value, score in scores.items()])
+    cells = row_of(findings.FINDINGS["sweep"](tmp_path), "iapr22", "spectral", "picture")
+    assert cells == ["3", ".330 at 10", ".620 at 0.3", ".290", "", "", "", ""]
+
+
+def test_what_is_missing_is_told_with_the_command_that_makes_it(findings, tmp_path):
+    for name, finding in findings.FINDINGS.items():
+        lines = [line for line in finding(tmp_path) if line]
+        assert not any(line.startswith("|") for line in lines), name
+        assert any(line.startswith("Not here yet for iapr22; made by `deepbinaries reproduce ") for line in lines), name
+    assert any("python -m recipes.regions.fine_tuning" in line for line in findings.regions(tmp_path))
+
+
+def test_a_rule_that_was_tried_in_part_is_shown_where_it_is_and_not_missed_where_it_is_not(findings, tmp_path):
+    assert not any("person" in line for line in findings.peers(tmp_path))
+    keep(tmp_path, "table1", [number(BEST, 0.6)], folder="coco18-r17")
+    lines = [*findings.peers(tmp_path)]
+    assert row_of(lines, BEST) == [".600", "", "", ""]
+    assert any("person" in line for line in lines)
