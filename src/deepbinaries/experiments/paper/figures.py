@@ -4,8 +4,11 @@ import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from PIL import Image
 
 from deepbinaries.errors import MissingExtraError
 from deepbinaries.experiments.charts import Line
@@ -77,9 +80,14 @@ def new_figure(width: float, height: float) -> "Figure":
 
 def save(figure: "Figure", path: Path, dots: int = DOTS) -> None:
     """Write a drawing as SVG and PNG, the latter with so many dots an inch."""
-    for ending in ("svg", "png"):
-        with _style(), written_whole(path.with_suffix(f".{ending}")) as file:
-            figure.savefig(file, format=ending, dpi=dots, metadata={"Date": None} if ending == "svg" else None)
+    with _style(), written_whole(path.with_suffix(".svg")) as file:
+        figure.savefig(file, format="svg", dpi=dots, metadata={"Date": None})
+    pixels = BytesIO()
+    with _style(), written_whole(path.with_suffix(".png")) as file:
+        figure.savefig(pixels, format="png", dpi=dots)
+        # A drawing has few colours: as a palette they take a third of the bytes.
+        few = Image.open(pixels).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        few.save(file, format="PNG", optimize=True, dpi=(dots, dots))
 
 
 def _draw(panel: Panel, axis: "Axes", names: Sequence[str]) -> None:
