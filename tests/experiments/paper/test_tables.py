@@ -10,12 +10,13 @@ from deepbinaries.experiments.paper import running
 from deepbinaries.experiments.paper.figures import Panel, draw
 from deepbinaries.experiments.paper.plans import Plan, Row
 from deepbinaries.experiments.paper.running import Progress
-from deepbinaries.experiments.paper.tables import Number, notes_of, panels_of, sheets_of
+from deepbinaries.experiments.paper.tables import Number, content_of, notes_of, panels_of, sheets_of
 
 CELL = {
     "seed": 0,
     "seconds": 1.0,
     "command": "deepbinaries compare",
+    "digests": {"dataset": "d", "codes": "c"},
     "curve": {"precision": [1, 0.5], "recall": [0, 1]},
 }
 ROWS = (Row("good", "cvh", "CVH"), Row("bad", "scm-seq", "SCM"))
@@ -52,9 +53,23 @@ def test_where_nothing_is_printed_there_is_no_column_for_it():
 
 
 def test_a_number_says_how_it_was_made():
-    number = numbers(0.6)["bad", Column("database", 16, "image_to_text")].to_json()
+    content = content_of(PLAN, numbers(0.6))
+    number = next(n for n in content["numbers"] if n["row"] == "bad" and n["paper"] is not None)
     assert (number["paper"], number["difference"], number["chance"]) == (0.6, pytest.approx(-0.1), 0.25)
-    assert number["cells"] == [{"seed": 0, "seconds": 1.0, "command": "deepbinaries compare"}]
+    training = {"seed": 0, "seconds": 1.0, "command": "deepbinaries compare", "digests": {"dataset": "d"}}
+    assert [content["trainings"][place] for place in number["trainings"]] == [training]
+
+
+def test_a_training_is_told_once_for_all_of_its_numbers():
+    other = CELL | {"seconds": 2.0}
+    found = numbers(0.6)
+    for (name, column), of in found.items():
+        found[name, column] = replace(of, cells=[CELL | {"digests": {"dataset": "d", "codes": column.direction}}])
+    of_bad = [place for place in found if place[0] == "bad"]
+    found |= {place: replace(found[place], cells=[other]) for place in of_bad}
+    content = content_of(PLAN, found)
+    assert [training["seconds"] for training in content["trainings"]] == [1.0, 2.0]
+    assert {(n["row"], *n["trainings"]) for n in content["numbers"]} == {("good", 0), ("bad", 1)}
 
 
 def test_misprints_are_told_with_the_tables_they_are_in():

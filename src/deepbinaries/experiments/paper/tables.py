@@ -22,7 +22,7 @@ from deepbinaries.experiments.paper.sheets import Cell, Sheet
 from deepbinaries.experiments.scores import BOTH
 
 PAPERS = "database"  # the gallery that holds the training items, as the paper's does
-# Of a number to its making.
+# Of a number's training; its codes have digests in the cell.
 LINKS = (
     *("method", "settings", "bits", "seed", "proposer", "rule"),
     *("seconds", "command", "digests", "versions", "machine"),
@@ -58,10 +58,8 @@ def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:
         results = results_there(Contestant(row.method, plan.bits, row.settings), task_of(row.keep))
         found += [(row, result) for result in results]
     numbers = numbers_of(plan, found, task.folder, paper)
-    lines = [{"row": name} | column._asdict() | number.to_json() for (name, column), number in numbers.items()]
     notes = [*about_data(task, plan), *notes_of(plan, paper), *notes_on(plan, numbers)]
-    content = {"reference": plan.reference, "numbers": lines}
-    return Made(content, notes, list(sheets_of(plan, numbers)), panels_of(plan, numbers))
+    return Made(content_of(plan, numbers), notes, list(sheets_of(plan, numbers)), panels_of(plan, numbers))
 
 
 @dataclass(frozen=True)
@@ -87,10 +85,30 @@ class Number:
         found |= {"chance": self.chance, "paper": self.paper}
         found |= {"over_reference": self.over_reference.to_json()} if self.over_reference is not None else {}
         found["difference"] = None if self.difference is None else round(self.difference, 6)
-        return found | {"cells": [{name: cell[name] for name in LINKS if name in cell} for cell in self.cells]}
+        return found
 
 
 Numbers = Mapping[tuple[str, Column], Number]  # by the name of a row and the column
+
+
+def content_of(plan: Plan, numbers: Numbers) -> dict[str, Any]:
+    """What the JSON of a table holds: its numbers, and the trainings that they name by their places in a list.
+
+    A training has several numbers, two galleries in two directions, and is told once.
+    """
+    trainings, lines = list[dict[str, Any]](), []
+    for (name, column), number in numbers.items():
+        made = [training_of(cell) for cell in number.cells]
+        trainings += [training for training in made if training not in trainings]
+        places = [trainings.index(training) for training in made]
+        lines.append({"row": name} | column._asdict() | number.to_json() | {"trainings": places})
+    return {"reference": plan.reference, "trainings": trainings, "numbers": lines}
+
+
+def training_of(cell: Measured) -> dict[str, Any]:
+    """How a cell was made, as far as the others of its training were made so too."""
+    found = {name: cell[name] for name in LINKS if name in cell}
+    return found | {"digests": {of: digest for of, digest in cell.get("digests", {}).items() if of != "codes"}}
 
 
 def numbers_of(plan: Plan, results: Sequence[tuple[Row, Result]], folder: Path, paper: str) -> Numbers:
