@@ -17,13 +17,13 @@ ETA = 0.3  # how far the networks' own opinion counts in the codes that labels a
 class LossSettings:
     """Weights of the parts, and temperatures."""
 
-    tau: float = 0.07  # of the choice of the pair
+    tau: float = 0.05  # of the choice of the pair
     soft: float = 0.3  # share of the other pairs of the batch in what is to be chosen, by their sentences' meaning
     soft_tau: float = 0.1
     short: float = 0.5  # the first 64 bits by themselves
     meaning: float = 4.0
     wordings: float = 4.0  # what sentences without photographs mean
-    labels: float = 0.4
+    labels: float = 0.2
 
 
 class Meaning(nn.Module):

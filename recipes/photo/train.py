@@ -2,7 +2,7 @@
 
     python -m recipes.photo.train FULL --thumbnails DATA --cache CACHE --out photo.safetensors
 
-FULL holds coco18, iapr22, extra and teachers, DATA the thumbnails; it takes five minutes on an H200. Every few epochs
+FULL holds coco18, iapr22, extra and teachers, DATA the thumbnails; it takes six minutes on an H200. Every few epochs
 the networks and their averages are judged on both validation parts, which are never learnt from, in full size and as
 thumbnails, and the best ones so far are saved.
 """

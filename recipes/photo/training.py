@@ -19,7 +19,7 @@ from recipes.photo.schedule import share_of_peak
 class Settings:
     """Everything a result depends on, beside the data."""
 
-    epochs: int = 28
+    epochs: int = 42
     batch: int = 512
     wordings: int = 1024  # sentences without photographs beside them
     side: int = 256  # pixels of the crops
@@ -30,7 +30,7 @@ class Settings:
     skipped: float = 0.2  # share of pictures that pass by the backbone's last block
     frozen: int = 3  # the backbone's first blocks, which stay as published, like the stem; they see the most pixels
     word_dropout: float = 0.05
-    first: float = 0.0  # share of the draws that take an item's first sentence; the others take any of its sentences
+    first: float = 0.5  # share of the draws that take an item's first sentence; the others take any of its sentences
     average: float = 1.0  # epochs over which weights are averaged, the last ones counting most; five came too late
     loss: LossSettings = field(default_factory=LossSettings)
     seed: int = 0
