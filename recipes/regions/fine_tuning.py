@@ -1,7 +1,7 @@
 """Do regions beat the whole picture when the backbone learns along? Judged on validation items, never on queries.
 
     python -m recipes.regions.fine_tuning DATA --cache CACHE --features FEATURES --yolox yolox_nano_416.onnx \\
-        --task r18 --out results/coco18/fine_tuned.jsonl
+        --task r18 --out results/regions-fine-tuned.jsonl
 
 One call trains the forms of one task one after the other with the same seed: `whole`, the picture alone, then `max`,
 the picture beside the maximum over what its regions say, with the boxes of `grid` and with those of `yolox`. Learnt
