@@ -22,6 +22,7 @@ TITLES = {
     ("iapr22", "all"): "iapr22",
 }
 AS_PRINTED = {"iapr22": "iapr_tc12"}  # the paper's name of a task, where it is one of the paper's
+USUAL_DROPOUT = 0.2  # of what comes in, in the default form
 COMPARED = TITLES | {("scenes", "all"): "scenes, 3,000 drawn pictures"}
 
 
@@ -31,6 +32,7 @@ def tables() -> Iterator[str]:
         cells = [cell for cell in read_cells(HERE / dataset / "cells.jsonl") if cell["rule"] == rule]
         yield from of_main(title, [cell for cell in cells if cell["experiment"] == "main"])
     yield from of_regions()
+    yield from of_choices()
     for (dataset, rule), title in COMPARED.items():
         cells = [cell for cell in read_cells(HERE / dataset / "cells.jsonl") if cell["rule"] == rule]
         yield from of_comparison(title, [cell for cell in cells if cell["experiment"] == "compare"], dataset)
@@ -76,6 +78,39 @@ def of_regions() -> Iterator[str]:
             columns = [added(found[rule, form, f"clean/{direction}"]) for _, rule in TITLES]
             yield f"| {form} | {QUERY[direction]} | {' | '.join(columns)} |"
     yield ""
+
+
+def of_choices() -> Iterator[str]:
+    """The trials that the default update and the default image side were chosen from, the default first."""
+    rows: dict[str, dict[str, dict[str, list[Cell]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for dataset in dict.fromkeys(dataset for dataset, _ in TITLES):
+        for cell in read_cells(HERE / dataset / "choices.jsonl"):
+            kind = "update" if cell["settings"]["image"] == "whole" else "image side, proposals"
+            rows[kind][tried(cell)][cell["rule"]].append(cell)
+    yield "### How the update and the image side were chosen"
+    yield ""
+    yield "MAP@all at 64 bits, one seed: validation items ask the gallery `clean`, and are not learnt from."
+    yield ""
+    whole = next(iter(rows["update"].items()))
+    rows["image side, proposals"] = {"the whole picture": whole[1]} | rows["image side, proposals"]
+    for kind, of_kind in rows.items():
+        yield f"| {kind} | {' | '.join(rule if rule != 'all' else 'iapr22' for _, rule in TITLES)} |"
+        yield "| --- " * (len(TITLES) + 1) + "|"
+        for name_of, by_rule in of_kind.items():
+            yield f"| {name_of} | {' | '.join(both(by_rule[rule]) for _, rule in TITLES)} |"
+        yield ""
+
+
+def tried(cell: Cell) -> str:
+    """What was other in a trial."""
+    settings = cell["settings"]
+    if settings["image"] == "whole":
+        return f"`{settings['update']}`" + (f", eta {settings['eta']:g}" if settings["update"] == "spectral" else "")
+    parts = [f"`{settings['image']}`", cell["proposer"]]
+    parts += ["256 units"] if settings["hidden"] == 256 else []
+    parts += ["half of the regions silent"] if settings["region_dropout"] else []
+    parts += [f"input dropout {settings['input_dropout']:g}"] if settings["input_dropout"] > USUAL_DROPOUT else []
+    return ", ".join(parts)
 
 
 def of_comparison(title: str, cells: list[Cell], dataset: str) -> Iterator[str]:
