@@ -21,6 +21,7 @@ from reproduced import (
     Task,
     by_rule,
     caption,
+    cells_of,
     chance,
     chances,
     grid,
@@ -39,7 +40,7 @@ from tables import BITS as LENGTHS
 from tables import DIRECTIONS, HERE, QUERY, added, short
 from task_tables import GALLERIES
 
-from deepbinaries.experiments.cells import Cell, read_cells
+from deepbinaries.experiments.cells import Cell
 from deepbinaries.experiments.comparison_table import Column
 from deepbinaries.experiments.paper.epochs import PAPERS as OF_EPOCHS
 from deepbinaries.experiments.paper.plans import read_plan
@@ -164,8 +165,7 @@ def collapse(root: Path) -> Iterator[str]:
     there, missing = numbers(root, "table1")
     rows = []
     for task, found in there.items():
-        path = root / "reproduce" / task.folder / "cells.jsonl"
-        cells = read_cells(path) if path.exists() else []
+        cells = cells_of(root, task)
         for column in PLACES:
             row = [task.name, column.gallery, QUERY[column.direction], chance(found, column.gallery)]
             for bits in LENGTHS:
@@ -180,8 +180,9 @@ def collapse(root: Path) -> Iterator[str]:
 
 def _health(found: Numbers, row: str, column: Column, cells: Sequence[Cell]) -> tuple[str, str]:
     """How many codes the gallery's items have, and how many bits count; both "" where no cell tells it."""
-    for making in found.get((row, column), {}).get("cells", ()):
-        facts = making | {"gallery": column.gallery, "direction": column.direction}
+    for training in found.get((row, column), {}).get("trainings", ()):
+        facts = {name: training[name] for name in ("method", "settings", "bits", "seed")}
+        facts |= {"gallery": column.gallery, "direction": column.direction}
         for cell in cells:
             if all(cell.get(name) == fact for name, fact in facts.items()):
                 health = cell["health"]["gallery"]

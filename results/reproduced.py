@@ -1,6 +1,7 @@
 """What `deepbinaries reproduce` left in results/reproduce, task by task, and the texts that tables make of it."""
 
 import json
+import lzma
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 from tables import DIRECTIONS, TITLES, added, short, signed
 from task_tables import GALLERIES
 
+from deepbinaries.experiments.cells import Cell
 from deepbinaries.experiments.comparison_table import Column
 from deepbinaries.files import read_json, read_lines
 
@@ -62,11 +64,23 @@ def made(root: Path, name: str) -> tuple[dict[Task, Mapping[str, Any]], list[str
 def numbers(root: Path, name: str) -> tuple[dict[Task, Numbers], list[str]]:
     """The same, of a table the numbers alone."""
     there, missing = made(root, name)
-    return {task: _by_place(content["numbers"]) for task, content in there.items()}, missing
+    return {task: _by_place(content) for task, content in there.items()}, missing
 
 
-def _by_place(found: Iterable[Number]) -> Numbers:
-    return {(number["row"], Column(number["gallery"], number["bits"], number["direction"])): number for number in found}
+def _by_place(content: Mapping[str, Any]) -> Numbers:
+    """The numbers by their places, each with its trainings instead of where these stand in the table."""
+    found = {}
+    for number in content["numbers"]:
+        trainings = [content["trainings"][place] for place in number["trainings"]]
+        column = Column(number["gallery"], number["bits"], number["direction"])
+        found[number["row"], column] = dict(number) | {"trainings": trainings}
+    return found
+
+
+def cells_of(root: Path, task: Task) -> list[Cell]:
+    """The cells of a task, which are kept packed: half of what they say is said a hundred times."""
+    path = root / "reproduce" / task.folder / "cells.jsonl.xz"
+    return [json.loads(line) for line in lzma.open(path, "rt", encoding="utf-8")] if path.exists() else []
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

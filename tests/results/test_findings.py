@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import json
+import lzma
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def findings(monkeypatch):
 def number(row, map_all, *, gallery="clean", bits=64, direction=PICTURE, over=None, paper=None, chance=0.33):
     """A number as a reproduced table has it; `over` is its difference to the reference, and the interval."""
     found = {"row": row, "gallery": gallery, "bits": bits, "direction": direction, "map_all": map_all}
-    found |= {"chance": chance, "paper": paper, "cells": []}
+    found |= {"chance": chance, "paper": paper, "trainings": []}
     return found | ({"over_reference": {"mean": over[0], "interval": [*over[1:]]}} if over else {})
 
 
@@ -30,7 +31,7 @@ def keep(root, name, numbers, folder="iapr22", **more):
     """A reproduced table or figure in the folder of a dataset."""
     path = root / "reproduce" / folder / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"numbers": numbers} | more))
+    path.write_text(json.dumps({"trainings": [], "numbers": numbers} | more))
 
 
 def row_of(lines, *first):
@@ -101,15 +102,15 @@ def test_a_routine_has_its_best_epoch_and_its_last(findings, tmp_path):
     assert any(line.startswith("The paper tells of COCO") for line in lines)
 
 
-def test_the_printed_update_is_shown_by_its_distance_from_chance_and_its_codes(findings, tmp_path, monkeypatch):
-    making = {"method": "tvdb-lstm", "settings": {"update": "printed"}, "bits": 64, "seed": 0}
-    numbers = [number(PRINTED, 0.33) | {"cells": [making]}, number(PRINTED, 0.45, bits=16), number("TVDB", 0.6)]
-    keep(tmp_path, "table1", numbers)
+def test_the_printed_update_is_shown_by_its_distance_from_chance_and_its_codes(findings, tmp_path):
+    training = {"method": "tvdb-lstm", "settings": {"update": "printed"}, "bits": 64, "seed": 0}
+    numbers = [number(PRINTED, 0.33) | {"trainings": [0]}, number(PRINTED, 0.45, bits=16), number("TVDB", 0.6)]
+    keep(tmp_path, "table1", numbers, trainings=[training])
     health = {"gallery": {"distinct_codes": 3, "items": 2000, "effective_rank": 1.46}}
     place = {"gallery": "clean", "direction": PICTURE, "health": health}
-    other = making | place | {"settings": {"update": "gram"}, "health": {}}
-    (tmp_path / "reproduce/iapr22/cells.jsonl").touch()
-    monkeypatch.setattr(findings, "read_cells", lambda _: [other, making | place])
+    other = training | place | {"settings": {"update": "gram"}, "health": {}}
+    with lzma.open(tmp_path / "reproduce/iapr22/cells.jsonl.xz", "wt") as file:
+        file.writelines(json.dumps(cell) + "\n" for cell in (other, training | place))
     cells = row_of(findings.collapse(tmp_path), "iapr22", "clean", "picture")
     assert cells == [".330", "+.120", "", "+.000", "", "3 of 2,000", "1.5", "", ""]
 
