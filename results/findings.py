@@ -2,7 +2,8 @@
 
     python results/findings.py
 
-Each finding has its own marks; what people wrote around them stays.
+The cells of `deepbinaries reproduce` are packed before. Each finding has its own marks; what people wrote around them
+stays.
 """
 
 from collections import Counter, defaultdict
@@ -31,6 +32,7 @@ from reproduced import (
     mean,
     numbers,
     over_reference,
+    pack_cells,
     reference_over,
     share,
     text,
@@ -47,7 +49,8 @@ from deepbinaries.experiments.paper.plans import read_plan
 from deepbinaries.experiments.paper.tables import PAPERS as THE_PAPERS
 from deepbinaries.files import written_whole
 
-BEST, TVDB, PRINTED = OURS = "TVDB, best form", "TVDB", "TVDB, printed update"
+BEST, TVDB, PRINTED = "TVDB, best form", "TVDB", "TVDB, printed update"
+OURS = BEST, TVDB, PRINTED
 FINE_TUNED = "regions-fine-tuned.jsonl"
 TUNING = (
     f"Not here yet; made by `python -m recipes.regions.fine_tuning DATA --cache CACHE --features FEATURES --yolox "
@@ -88,18 +91,25 @@ def _leads(task: Task, found: Numbers, gallery: str) -> list[str]:
         if column.gallery == gallery and row not in OURS:
             others.setdefault(column, []).append(row)
 
-    def higher(ours: str) -> list[list[str]]:
-        """The peers above a row of ours, in each column that has it."""
-        of = {column: found[ours, column]["map_all"] for column in others if (ours, column) in found}
-        return [[row for row in others[at] if found[row, at]["map_all"] >= value] for at, value in of.items()]
-
-    first = [share(not above for above in higher(ours)) for ours in OURS]
-    overs = [[found[row, column].get("over_reference", {}) for row in rows] for column, rows in others.items()]
-    beyond = share(all(over["interval"][1] < 0 for over in of_column) for of_column in overs if all(of_column))
-    above = Counter(row for rows in higher(BEST) for row in rows).most_common()
+    above = {ours: _above(ours, found, others) for ours in OURS}
+    best, tvdb, printed = (share(not rows for rows in above[ours]) for ours in OURS)
+    intervals = [_intervals(found, column, rows) for column, rows in others.items()]
+    beyond = share(all(interval[1] < 0 for interval in of_column) for of_column in intervals if all(of_column))
+    names = ", ".join(f"{row} {n}" for row, n in Counter(row for rows in above[BEST] for row in rows).most_common())
     counts = sorted(len(rows) for rows in others.values())
     n_peers = "–".join(dict.fromkeys(map(str, [*counts[:1], *counts[-1:]])))
-    return [task.name, gallery, n_peers, first[0], beyond, ", ".join(f"{row} {n}" for row, n in above), *first[1:]]
+    return [task.name, gallery, n_peers, best, beyond, names, tvdb, printed]
+
+
+def _above(ours: str, found: Numbers, others: Mapping[Column, list[str]]) -> list[list[str]]:
+    """The peers that are not below a row of ours, in each column that has it."""
+    of = {column: found[ours, column]["map_all"] for column in others if (ours, column) in found}
+    return [[row for row in others[at] if found[row, at]["map_all"] >= value] for at, value in of.items()]
+
+
+def _intervals(found: Numbers, column: Column, rows: Sequence[str]) -> list[Sequence[float]]:
+    """Between what the differences of these rows to the best form lie; empty of one that has none."""
+    return [found[row, column].get("over_reference", {}).get("interval", ()) for row in rows]
 
 
 def parts(root: Path, without: Sequence[str]) -> Iterator[str]:
@@ -130,9 +140,11 @@ def regions(root: Path) -> Iterator[str]:
     yield from caption(f"Forms of regions less the whole picture, frozen backbone: {BITS} bits, means of three seeds.")
     yield from by_rule(["form, proposals", "gallery", "query"], frozen)
     tuned: Cells = defaultdict(dict)
-    for line in lines_of(root / FINE_TUNED):
+    lines = lines_of(root / FINE_TUNED)
+    if lines:
+        tuned["chance", "", ""] = {line["rule"]: short(line["chance"]) for line in lines}
+    for line in lines:
         over = "" if line["over_whole"] is None else added(line)
-        tuned["chance", "", ""][line["rule"]] = short(line["chance"])
         row = line["form"], str(line["seed"]), QUERY[line["direction"]]
         tuned[row][line["rule"]] = f"{short(line['map_all'])} {over}".strip()
     yield f"A backbone that learns along: MAP, and how much that is over the whole picture; {BITS} bits, validation"
@@ -173,8 +185,9 @@ def collapse(root: Path) -> Iterator[str]:
                 row.append(less(number.get("map_all"), number.get("chance")))
             rows.append([*row, *_health(found, PRINTED, column, cells), *_health(found, TVDB, column, cells)])
     lengths = [f"MAP − chance, {bits} bits" for bits in LENGTHS]
-    of_codes = [f"{what}, {row}" for row in (PRINTED, TVDB) for what in ("codes of the gallery", "effective rank")]
+    of_codes = [f"{what}, {row}" for row in (PRINTED, TVDB) for what in ("codes searched", "effective rank")]
     yield from grid(["task", "gallery", "query", "chance", *lengths, *of_codes], rows)
+    yield from caption(f"Codes and rank are of {BITS} bits: picture queries search sentences, and sentences pictures.")
     yield from missing
 
 
@@ -210,7 +223,7 @@ def fixes(root: Path) -> Iterator[str]:
 
 def paper(root: Path) -> Iterator[str]:
     """The paper's numbers of IAPR TC-12 beside ours, and how alike the orders of methods are."""
-    iapr22 = TASKS[-1]
+    iapr22 = next(task for task in TASKS if task.dataset == "iapr22")
     found = numbers(root, "table1")[0].get(iapr22)
     if found is None:
         yield from caption(iapr22.missing("table1"))
@@ -304,6 +317,7 @@ def page(root: Path = HERE) -> str:
 
 
 if __name__ == "__main__":
+    pack_cells(HERE)
     content = page().encode()
     with written_whole(HERE / "findings.md") as file:
         file.write(content)

@@ -1,11 +1,12 @@
-"""Train and judge on real photographs; every number becomes a cell of results/<dataset>/cells.jsonl.
+"""Train and judge on real photographs; every number becomes a cell, a line in results/<dataset>.
 
     python results/photographs.py coco18 --root ~/coco18 --rule r18 --rows main
     python results/photographs.py coco18 --root ~/coco18 --rule r17 --rows regions --yolox yolox_nano_416.onnx
 
 The rows and their settings are the table ROWS below. Settings were chosen at 64 bits on the validation parts: the rows
 `choices` are these trials, which learn from the training part without its validation part, and which validation items
-ask. They go to results/<dataset>/choices.jsonl. All other rows learn from the whole training part, and queries ask.
+ask. They go to `choices.jsonl`. All other rows learn from the whole training part, queries ask, and they go to
+`cells.jsonl`.
 """
 
 import argparse
@@ -13,16 +14,18 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deepbinaries.datasets import load
 from deepbinaries.datasets.splits import Parts, Split
 from deepbinaries.evaluation import compare
 from deepbinaries.experiments.cells import Cell, append_cells, make_cell
+from deepbinaries.experiments.choosing import asked_by_validation
 from deepbinaries.experiments.scores import Reports, score_parts
 from deepbinaries.features import Prepared, prepare
 from deepbinaries.features.texts import Read
@@ -39,6 +42,7 @@ READING: dict[str, tuple[Read, int]] = {"coco18": ("first", 16), "iapr22": ("who
 PAPERS_READING: tuple[Read, int] = ("first", 12)
 BITS = (16, 32, 64, 128)
 SEEDS = (0, 1, 2)
+YOLOX = "yolox_nano_416.onnx"
 
 
 @dataclass(frozen=True)
@@ -109,19 +113,18 @@ ROWS = {"main": main_rows, "reading": reading_rows, "regions": region_rows, "cho
 FILES = {"choices": "choices.jsonl"}  # all other rows go to cells.jsonl
 
 
-def asked_parts(row: Row, parts: Parts) -> tuple[Parts, tuple[str, ...]]:
-    """The parts with the items that ask as queries, and the galleries that they ask."""
+def parts_of(row: Row, parts: Parts) -> tuple[NDArray[np.int64], Parts, tuple[str, ...]]:
+    """What a row learns from, the parts with the items that ask as queries, and the galleries that they ask."""
     if row.experiment != CHOICE:
-        return parts, ("database", "clean")
-    return replace(parts, query=parts.validation), ("clean",)
+        return parts.train, parts, ("database", "clean")
+    return np.setdiff1d(parts.train, parts.validation), asked_by_validation(parts)[0], ("clean",)
 
 
 def run(row: Row, name: str, rule: str, prepared: Prepared, device: str) -> tuple[list[Cell], Reports]:
     """The cells of a row, and the reports they come from."""
     hasher = TVDB.preset(row.method, device=device, bits=row.bits, seed=row.seed, batch=BATCH[name], **row.settings)
-    parts, galleries = asked_parts(row, prepared.parts)
+    learnt, parts, galleries = parts_of(row, prepared.parts)
     began = time.monotonic()
-    learnt = parts.train[~np.isin(parts.train, parts.query)]  # validation items are a part of `train`
     hasher.fit(prepared.pairs(prepared.readable(learnt)))
     seconds = time.monotonic() - began
     on_gpu = choose_device(device).type == "cuda"
@@ -143,14 +146,14 @@ def run(row: Row, name: str, rule: str, prepared: Prepared, device: str) -> tupl
 
 
 def command(row: Row, name: str, rule: str) -> str:
-    """The commands that train and judge the same model."""
+    """The commands that train and judge the same model; of a choice, that of all of them."""
     if row.experiment == CHOICE:  # the command line asks queries alone, or what was learnt from
-        return f"python results/photographs.py {name} --root {name} --rule {rule} --rows choices"
+        return f"python results/photographs.py {name} --root {name} --rule {rule} --rows choices --yolox {YOLOX}"
     read, words = row.reading or READING[name]
     ignored = "".join(f" --ignore-label {label}" for label in RULES[rule])
     own = {"batch": BATCH[name], "seed": row.seed} | row.settings
     settings = "".join(f" --set {key}={value}" for key, value in own.items())
-    file = " --proposer-path yolox_nano_416.onnx" if row.proposer == "yolox" else ""
+    file = f" --proposer-path {YOLOX}" if row.proposer == "yolox" else ""
     proposer = f" --vision proposer={row.proposer}{file}"
     train = f"deepbinaries train {name} --out model --method {row.method} --bits {row.bits}{settings}{ignored}"
     judge = f"deepbinaries evaluate model {name}{ignored} --gallery database --gallery clean"

@@ -12,8 +12,9 @@ from task_tables import GALLERIES
 
 from deepbinaries.experiments.cells import Cell
 from deepbinaries.experiments.comparison_table import Column
-from deepbinaries.files import read_json, read_lines
+from deepbinaries.files import read_json, read_lines, written_whole
 
+PACKED = "cells.jsonl.xz"
 BITS = 64  # the length of every table that does not say another
 PLACES = tuple(Column(gallery, BITS, direction) for gallery in GALLERIES for direction in DIRECTIONS)
 
@@ -77,9 +78,16 @@ def _by_place(content: Mapping[str, Any]) -> Numbers:
     return found
 
 
+def pack_cells(root: Path) -> None:
+    """Pack what `deepbinaries reproduce` left, where it did: half of what cells say is said a hundred times."""
+    for path in root.glob(f"reproduce/*/{PACKED.removesuffix('.xz')}"):
+        with written_whole(path.with_name(PACKED)) as file:
+            file.write(lzma.compress(path.read_bytes()))
+
+
 def cells_of(root: Path, task: Task) -> list[Cell]:
-    """The cells of a task, which are kept packed: half of what they say is said a hundred times."""
-    path = root / "reproduce" / task.folder / "cells.jsonl.xz"
+    """The cells of a task, as they were packed."""
+    path = root / "reproduce" / task.folder / PACKED
     return [json.loads(line) for line in lzma.open(path, "rt", encoding="utf-8")] if path.exists() else []
 
 

@@ -89,10 +89,10 @@ def of_choices() -> Iterator[str]:
             rows[kind][tried(cell)][cell["rule"]].append(cell)
     yield "### How the update and the image side were chosen"
     yield ""
-    yield "MAP@all at 64 bits, one seed: validation items ask the gallery `clean`, and are not learnt from."
+    yield "MAP@all at 64 bits, one seed: validation items ask the gallery `clean`; their words are known, no more."
     yield ""
-    whole = next(iter(rows["update"].items()))
-    rows["image side, proposals"] = {"the whole picture": whole[1]} | rows["image side, proposals"]
+    default = next(iter(rows["update"].values()))
+    rows["image side, proposals"] = {"the whole picture": default} | rows["image side, proposals"]
     for kind, of_kind in rows.items():
         yield f"| {kind} | {' | '.join(rule if rule != 'all' else 'iapr22' for _, rule in TITLES)} |"
         yield "| --- " * (len(TITLES) + 1) + "|"

@@ -156,3 +156,13 @@ def test_a_rule_that_was_tried_in_part_is_shown_where_it_is_and_not_missed_where
     lines = [*findings.peers(tmp_path)]
     assert row_of(lines, BEST) == [".600", "", "", ""]
     assert any("person" in line for line in lines)
+
+
+def test_cells_are_found_again_as_they_were_packed(findings, tmp_path):
+    folder = tmp_path / "reproduce/iapr22"
+    folder.mkdir(parents=True)
+    (folder / "cells.jsonl").write_text('{"bits": 64}\n{"bits": 32}\n')
+    findings.pack_cells(tmp_path)
+    (folder / "cells.jsonl").unlink()
+    iapr22 = next(task for task in findings.TASKS if task.dataset == "iapr22")
+    assert findings.cells_of(tmp_path, iapr22) == [{"bits": 64}, {"bits": 32}]

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from deepbinaries import datasets
+from deepbinaries.datasets.splits import by_fraction
 from deepbinaries.experiments.cells import read_cells
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -62,3 +64,22 @@ def test_a_command_names_everything_that_a_row_sets():
     command = photographs.command(row, "coco18", "r17")
     for part in ("--method tvdb-lstm", "--bits 32", "seed=2", "update=printed", "--ignore-label person", "yolox"):
         assert part in command
+
+
+def test_validation_items_are_not_learnt_from_where_settings_are_chosen_and_no_query_takes_part():
+    photographs = load("photographs")
+    scenes = datasets.load("scenes", items=80)
+    parts = by_fraction(scenes, 0.25).parts(scenes)
+    assert len(parts.validation)
+    learnt, asked, galleries = photographs.parts_of(photographs.Row("tvdb", experiment="choice"), parts)
+    assert list(asked.query) == list(parts.validation)
+    assert not {*learnt} & {*parts.validation, *parts.query}
+    assert all({*asked.gallery(kind)} == {*parts.gallery("clean")} for kind in galleries)
+
+
+def test_a_trial_is_named_by_what_is_other_in_it():
+    settings = {"image": "whole", "update": "spectral", "eta": 0.3}
+    assert load("tables").tried({"settings": settings, "proposer": "grid"}) == "`spectral`, eta 0.3"
+    settings = {"image": "max", "hidden": 256, "region_dropout": 0.5, "input_dropout": 0.4}
+    named = load("tables").tried({"settings": settings, "proposer": "yolox"})
+    assert named == "`max`, yolox, 256 units, half of the regions silent, input dropout 0.4"

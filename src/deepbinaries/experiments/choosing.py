@@ -10,7 +10,7 @@ from deepbinaries.datasets import Parts
 from deepbinaries.errors import DataError
 from deepbinaries.evaluation import Extras
 from deepbinaries.experiments.contest import Contestant, Settings, Task, learn
-from deepbinaries.experiments.scores import BOTH, Source, score_parts
+from deepbinaries.experiments.scores import BOTH, score_parts
 from deepbinaries.files import read_lines, write_json_lines
 
 TRIED = "tuning.jsonl"
@@ -26,7 +26,7 @@ def choose(contestant: Contestant, task: Task, bits: int) -> dict[str, Any]:
     at. What was tried before, in `tuning.jsonl`, is not tried again.
     """
     source = task.source(True)
-    parts, gallery = asked_by_validation(source)
+    parts, gallery = asked_by_validation(source.parts)
     seed, path = task.seeds[0], task.folder / TRIED
     tried: list[dict[str, Any]] = []
     for combination in contestant.grid:
@@ -58,9 +58,8 @@ def choose(contestant: Contestant, task: Task, bits: int) -> dict[str, Any]:
     return {"chosen": best["settings"], "bits": bits, "seed": seed, "gallery": gallery, "tried": tried}
 
 
-def asked_by_validation(source: Source) -> tuple[Parts, str]:
+def asked_by_validation(parts: Parts) -> tuple[Parts, str]:
     """The parts of a split in which the validation items ask, and what they ask, in a word or two."""
-    parts = source.parts
     gallery, name = parts.gallery("clean"), "clean"
     if not len(gallery):
         gallery, name = np.setdiff1d(parts.train, parts.validation), "learnt from"
