@@ -17,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("deepbinaries needs Python 3.11 or newer; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ray,train,web]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ray,train]' --group dev
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get update --quiet >/dev/null && apt-get install --yes --quiet chromium >/dev/null; } || echo "no Chromium: tests of the page will be skipped"
 	@touch $@

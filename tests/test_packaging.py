@@ -2,8 +2,11 @@
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import urllib.request
 import venv
 import zipfile
 from pathlib import Path
@@ -79,10 +82,12 @@ def empty_environment(built, tmp_path_factory) -> Path:
     return home / "bin"
 
 
+CLEAN = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "DEEPBINARIES_DATA")}
+
+
 def run_installed(environment: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "DEEPBINARIES_DATA")}
     command = [environment / "deepbinaries", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=environment, env=clean)
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=environment, env=CLEAN)
 
 
 def test_the_wheel_runs_in_an_empty_environment(empty_environment):
@@ -136,9 +141,32 @@ def stocked_environment(empty_environment) -> Path:
 QUERY = ("red", "--all", "--unfold")
 
 
-def test_right_after_the_install_photographs_are_indexed_and_found_without_any_option(stocked_environment, tmp_path):
-    photographs = draw_colours(tmp_path / "photographs")
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory) -> Path:
+    return draw_colours(tmp_path_factory.mktemp("album") / "photographs")
+
+
+def test_right_after_the_install_photographs_are_indexed_and_found_without_any_option(stocked_environment, photographs):
     indexed = run_installed(stocked_environment, "index", str(photographs), "--json")
     assert (indexed.returncode, json.loads(indexed.stdout)["encoded"]) == (0, 3), indexed.stderr
     found = run_installed(stocked_environment, "search", *QUERY, "--index", str(photographs), "--json")
     assert (found.returncode, len(json.loads(found.stdout)["hits"])) == (0, 3), found.stderr
+
+
+def test_right_after_the_install_they_are_found_on_the_page_too(stocked_environment, photographs):
+    command = [stocked_environment / "deepbinaries", "serve", photographs, "--port", "0"]
+    pipes = {"stderr": subprocess.PIPE, "text": True, "cwd": stocked_environment, "env": CLEAN}
+    with subprocess.Popen(command, **pipes) as server:
+        try:
+            address = next(found[0] for line in server.stderr if (found := re.search(r"http://\S+", line)))
+            page, found = read(address), json.loads(read(f"{address}v1/search?q=red&least=none&unfold=true"))
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=60)
+    assert "<html" in page
+    assert (len(found["hits"]), server.returncode) == (3, 0)
+
+
+def read(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310 - our own
+        return answer.read().decode()

@@ -15,7 +15,7 @@ from deepbinaries.cli.index import Exclude
 from deepbinaries.cli.output import complain
 from deepbinaries.cli.search_codes import codes_at, is_database
 from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
-from deepbinaries.errors import MissingExtraError, UsageError
+from deepbinaries.errors import UsageError
 from deepbinaries.files import read_lines
 
 if TYPE_CHECKING:
@@ -58,11 +58,9 @@ def serve(
     Examples: deepbinaries serve ~/Pictures --open; deepbinaries serve --index codes-index; deepbinaries serve
     postgresql://db.example.org/photos
     """
-    try:
-        from deepbinaries.web.running import run
-        from deepbinaries.web.settings import Settings
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(str(error.name), "web") from error
+    from deepbinaries.web.running import run
+    from deepbinaries.web.settings import Settings
+
     if not 0 < every < float("inf"):
         raise UsageError(f"{every} seconds are no time to wait", next_step="give a positive number")
     settings = Settings(bind, port, _token(token_file), tuple(name or ()))
