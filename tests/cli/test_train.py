@@ -11,6 +11,7 @@ from small_training import SMALL, run
 
 from deepbinaries import codes
 from deepbinaries.cli import learning
+from deepbinaries.cli.recipe import read_recipe
 from deepbinaries.datasets import load
 from deepbinaries.model import Model
 
@@ -254,3 +255,48 @@ def test_settings_are_not_tuned_by_several_processes(tmp_path, monkeypatch, caps
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert run("train", *SMALL, "--tune", "eta=0.1,1", "--set", "update=spectral", "--out", tmp_path / "model") == 2
     assert "--tune works in one process" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "keep"),
+    [
+        ((), 0),
+        (("--method", "tvdb-lstm"), 20),
+        (("--set", "image=vote"), 20),
+        (("--tune", "image=whole,vote"), 20),
+        (("--method", "dcmh"), 0),
+        (("--vision", "keep=5"), 5),
+    ],
+)
+def test_regions_are_looked_for_where_they_are_read(given, keep):
+    options = dict.fromkeys(("--method", "--set", "--tune", "--vision")) | dict([given] if given else [])
+    listed = {name: value and [value] for name, value in options.items() if name != "--method"}
+    recipe = read_recipe(
+        None, options["--method"], None, listed["--set"], listed["--tune"], listed["--vision"], None, None
+    )
+    assert recipe.vision.keep == keep
+
+
+def test_each_kind_of_picture_that_cannot_be_read_has_its_line(tmp_path, capsys):
+    album = tmp_path / "album"
+    album.mkdir()
+    scenes = load("scenes", items=60)
+    lines = [
+        {"file_name": f"{row}.png", "text": scenes.sentences(row)[0], "labels": [*scenes.labels.of(row)]}
+        for row in range(60)
+    ]
+    for row, line in enumerate(lines):
+        (album / line["file_name"]).write_bytes(scenes.picture(row))
+    for broken in (3, 4):
+        (album / f"{broken}.png").write_bytes(b"")
+    (album / "5.png").rename(album / "5.heic")
+    lines[5]["file_name"] = "5.heic"
+    (album / "5.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
+    (album / "metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    options = [part for part in SMALL if part not in ("scenes", "--dataset-set", "items=60")]
+    places = ("--root", album, "--features", tmp_path / "features", "--out", tmp_path / "model")
+    assert run("train", "folder", *places, *options) == 0
+    told = capsys.readouterr().err
+    assert "left out: 2 (first: 3.png: 3.png is empty" in told
+    assert "left out: 1 (first: 5.heic: 5.heic is a HEIC picture" in told
+    assert "deepbinaries[heif]" in told

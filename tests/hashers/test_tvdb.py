@@ -231,6 +231,18 @@ def test_a_training_set_of_one_label_is_refused(pairs):
         small().fit(Pairs(pairs.images, pairs.texts, one))
 
 
+def test_labels_that_every_pair_shares_are_refused_by_the_one_that_is_everywhere(pairs):
+    sets = [["thing", "dog" if row % 2 else "cat"] for row in range(len(pairs))]
+    with pytest.raises(DataError, match="'thing' is everywhere"):
+        small().fit(Pairs(pairs.images, pairs.texts, Labels.from_names(sets)))
+
+
+def test_labels_of_which_any_two_meet_are_refused(pairs):
+    sets = [(["a", "b"], ["b", "c"], ["a", "c"])[row % 3] for row in range(len(pairs))]
+    with pytest.raises(DataError, match="shares a label with each, so that they teach nothing"):
+        small().fit(Pairs(pairs.images, pairs.texts, Labels.from_names(sets)))
+
+
 def test_unknown_tokens_are_refused(pairs):
     hasher = small(epochs=1).fit(pairs)
     from deepbinaries.features.inputs import Texts

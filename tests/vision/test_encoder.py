@@ -258,7 +258,7 @@ def test_pixels_that_are_not_rgb_are_refused(make, pixels):
         ({"side": 450}, "side=450 is no multiple of 32"),
         ({"side": 0}, "side=0 is no multiple of 32"),
         ({"side": 1 << 20}, "side=1048576 is no multiple of 32 up to 2048"),
-        ({"keep": -1}, "keep=-1 is no number of regions"),
+        ({"keep": -1}, "keep=-1 is outside 0..47"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings, problem):

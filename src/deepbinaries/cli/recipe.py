@@ -66,7 +66,8 @@ def read_recipe(
     for name in given.keys() & (grid[0].keys() if grid else ()):
         raise UsageError(f"{name} is both set and tuned", next_step="leave out one of the two")
     chosen = {"bits": 64} | parse_table(tables["method"], known, of=f"[method] in {path}") | given
-    seeing = _vision_of(method) | parse_table(tables["vision"], VisionSettings, of=f"[vision] in {path}")
+    seeing = _vision_of(method, [chosen | combination for combination in grid or [{}]])
+    seeing |= parse_table(tables["vision"], VisionSettings, of=f"[vision] in {path}")
     seeing |= parse_settings(vision, VisionSettings)
     check_settings(VisionSettings, seeing, of="vision")
     text = parse_table(tables["text"], _text, of=f"[text] in {path}")
@@ -80,12 +81,13 @@ def _text(*, read: str = Read.FIRST, words: int = 12) -> tuple[Read, int]:
     return Read(read), words
 
 
-def _vision_of(method: str) -> dict[str, Any]:
-    """How a method wants pictures to be seen, where it has a wish."""
+def _vision_of(method: str, settings: list[dict[str, Any]]) -> dict[str, Any]:
+    """How a method wants pictures to be seen, where it has a wish that is the same with all of these settings."""
     from deepbinaries.registry import METHODS
 
     wish = getattr(METHODS.load(method), "vision", None)
-    return dict(wish(method)) if wish else {}
+    wishes = [wish(method, **some) for some in settings] if wish else [{}]
+    return {name: value for name, value in wishes[0].items() if all(other.get(name) == value for other in wishes)}
 
 
 def settings_class(method: str) -> Any:

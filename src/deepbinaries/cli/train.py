@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import shutil
+from collections import defaultdict
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from deepbinaries.files import cache_folder
 if TYPE_CHECKING:
     from deepbinaries.features import Prepared
 
+SHOWN = 10  # kinds of failures that are told
 DIRECTIONS = ("validation_image_to_text", "validation_text_to_image")
 
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
@@ -150,12 +152,14 @@ def _remove(unfinished: Path, workplaces: list[Path]) -> None:
 
 
 def _tell_unreadable(prepared: "Prepared") -> None:
-    if failures := prepared.store.failures:
-        id_, reason = next(iter(failures.items()))
-        complain(
-            f"{len(failures):,} pictures cannot be read and are left out (first: {id_}: {reason}); "
-            f"once they are mended, remove {prepared.store.folder}"
-        )
+    """A line for each kind of failure, the most frequent first: what an extra mends must not hide behind others."""
+    by_kind: dict[str, list[str]] = defaultdict(list)
+    for id_, reason in prepared.store.failures.items():
+        by_kind[reason.partition(" ")[2]].append(f"{id_}: {reason}")  # a reason begins with the picture's name
+    for found in sorted(by_kind.values(), key=len, reverse=True)[:SHOWN]:
+        complain(f"pictures that cannot be read and are left out: {len(found):,} (first: {found[0]})")
+    if by_kind:
+        complain(f"once they are mended, remove {prepared.store.folder}")
 
 
 def _report(out: Path, model: Any, history: History, tuning: dict[str, Any] | None, as_json: bool) -> None:

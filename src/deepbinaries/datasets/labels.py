@@ -143,6 +143,15 @@ class Labels:
         kept_before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
         return Labels(self.names, kept_before[self.offsets], self.columns[keep])
 
+    def all_share(self) -> bool:
+        """Whether every item shares a label with every other: then labels tell nothing apart.
+
+        >>> [Labels.from_names(sets).all_share() for sets in ([["a", "b"], ["b"], ["b", "c"]], [["a"], ["b"]])]
+        [True, False]
+        """
+        kinds = np.unique(self.masks(), axis=1)
+        return all(((kinds & mask[:, None]) != 0).any(axis=0).all() for mask in kinds.T)  # most stop at the first
+
     def chance(self, queries: NDArray[np.integer], gallery: NDArray[np.integer]) -> float:
         """The probability that a random query and a random gallery item share a label; NaN where a side is empty.
 

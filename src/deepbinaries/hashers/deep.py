@@ -21,6 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
+from deepbinaries.datasets import Labels
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.files import read_bytes, read_json, write_json, written_whole
@@ -76,6 +77,11 @@ class DeepHasher(ABC):
 
     # What a method brings.
 
+    @classmethod
+    def vision(cls, name: str, **settings: Any) -> dict[str, Any]:  # noqa: ARG003  # TVDB's depends on them
+        """How it sees pictures, if not by the defaults; a method that reads no regions needs none."""
+        return {"keep": 0}
+
     @abstractmethod
     def build(self, inputs: Inputs) -> Towers:
         """The untrained networks."""
@@ -113,11 +119,7 @@ class DeepHasher(ABC):
         log: Callable[[dict[str, Any]], None] = lambda _: None,
     ) -> Self:
         """Learn both networks from the pairs; `validation` pairs are scored after every epoch and never learnt from."""
-        if len(pairs) < 2 or int((pairs.labels.counts() > 0).sum()) < 2:
-            raise DataError(
-                f"{len(pairs)} pairs with {int((pairs.labels.counts() > 0).sum())} labels teach nothing",
-                next_step="give pairs that carry at least two labels",
-            )
+        _check_labels(pairs.labels)
         pairs = dataclasses.replace(pairs, texts=self.read(pairs.texts))
         if validation is not None:
             validation = dataclasses.replace(validation, texts=self.read(validation.texts))
@@ -218,4 +220,21 @@ def check_texts(texts: Texts, inputs: Inputs) -> None:
         raise DataError(
             f"a token id is {int(texts.tokens.max())}, the model knows {inputs.n_words} words",
             next_step="encode sentences with the model's own vocabulary",
+        )
+
+
+def _check_labels(labels: Labels) -> None:
+    """Refuse labels that tell no pair from another."""
+    counts = labels.counts()
+    if len(labels) < 2 or int((counts > 0).sum()) < 2:
+        raise DataError(
+            f"{len(labels)} pairs with {int((counts > 0).sum())} labels teach nothing",
+            next_step="give pairs that carry at least two labels",
+        )
+    if labels.all_share():
+        everywhere = [name for name, count in zip(labels.names, counts, strict=True) if count == len(labels)]
+        named = f" ({everywhere[0]!r} is everywhere)" if everywhere else ""
+        raise DataError(
+            f"each of the {len(labels)} pairs shares a label with each{named}, so that they teach nothing",
+            next_step="leave out labels that nearly all items carry (--ignore-label)",
         )

@@ -37,6 +37,11 @@ class ShallowHasher(ABC):
         self.learnt_: Learnt = {}
 
     @classmethod
+    def vision(cls, name: str, **settings: Any) -> dict[str, Any]:  # noqa: ARG003  # as deep methods are asked
+        """How it sees pictures, if not by the defaults: a method that reads no regions needs none."""
+        return {"keep": 0}
+
+    @classmethod
     def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
         """The hasher of a preset, with some settings changed."""
         return cls(changed(cls.presets, name, settings), device=device)

@@ -86,7 +86,8 @@ PRESETS = {
 
 WITHOUT_ETA = ("projection", "relaxed")  # updates that do not weigh the networks' outputs
 HEARS_REGIONS = ("max", "vote")  # image sides that are nothing without regions; the others read the whole picture
-VISION = {"tvdb-paper": {"backbone": "alexnet", "mode": "crop"}}  # how a preset sees pictures, if not by the defaults
+# How a preset sees pictures, if not by the defaults.
+VISION: dict[str, dict[str, Any]] = {"tvdb-paper": {"backbone": "alexnet", "mode": "crop"}}
 
 
 class CodeObjective:
@@ -183,10 +184,11 @@ class TVDB(DeepHasher):
             )
         return hasher
 
-    @staticmethod
-    def vision(name: str) -> dict[str, str]:
-        """The settings of vision that belong to a preset."""
-        return VISION.get(name, {})
+    @classmethod
+    def vision(cls, name: str, **settings: Any) -> dict[str, Any]:
+        """How a preset with these settings sees pictures, if not by the defaults: without regions if it reads none."""
+        image = settings.get("image", cls.presets[name].image)
+        return VISION.get(name, {}) | ({"keep": 0} if image == "whole" else {})
 
     def build(self, inputs: Inputs) -> Towers:
         text = TEXT_NETWORKS[self.settings.text](inputs.n_words, self.settings)

@@ -21,7 +21,7 @@ from deepbinaries.errors import UsageError
 from deepbinaries.vision.backbones import Backbone, WeightsCard, make_backbone
 from deepbinaries.vision.pixels import Picture, as_image, check_rgb, size_of
 from deepbinaries.vision.proposers import AUTO, make_proposer
-from deepbinaries.vision.regions import WHOLE_PICTURE, Proposals, Regions, choose_regions, positions
+from deepbinaries.vision.regions import WHOLE_PICTURE, Proposals, Regions, check_keep, choose_regions, positions
 from deepbinaries.vision.roi_align import roi_features
 from deepbinaries.vision.stretching import stretched
 from deepbinaries.vision.transfers import fetched, sent
@@ -51,8 +51,7 @@ class VisionSettings:
             raise UsageError(
                 f"side={self.side} is no multiple of {MULTIPLE} up to {MAX_SIDE}", next_step="448 is a good start"
             )
-        if self.keep < 0:
-            raise UsageError(f"keep={self.keep} is no number of regions", next_step="the paper keeps 20")
+        check_keep(self.keep)
 
 
 class RegionEncoder:

@@ -49,6 +49,15 @@ class Regions:
     proposer: str
 
 
+def check_keep(keep: int) -> None:
+    """Refuse more regions than there are windows to fill up with."""
+    if not 0 <= keep <= len(WINDOWS):
+        raise UsageError(
+            f"keep={keep} is outside 0..{len(WINDOWS)}, the windows that stand in for missing proposals",
+            next_step="the paper keeps 20",
+        )
+
+
 def choose_regions(proposals: Proposals, size: tuple[int, int], *, keep: int = 20, proposer: str) -> Regions:
     """The `keep` most attractive regions of a picture of `size` (width, height) pixels, and the whole picture last.
 
@@ -61,11 +70,7 @@ def choose_regions(proposals: Proposals, size: tuple[int, int], *, keep: int = 2
     >>> regions.attraction.tolist()
     [0.5, 0.28125, 0.5]
     """
-    if not 0 <= keep <= len(WINDOWS):
-        raise UsageError(
-            f"keep={keep} is outside 0..{len(WINDOWS)}, the windows that stand in for missing proposals",
-            next_step="the paper keeps 20",
-        )
+    check_keep(keep)
     boxes = proposals.boxes.astype(np.float32).clip(0, 1)
     confidence = proposals.confidence.astype(np.float32)
     sides = (boxes[:, 2:] - boxes[:, :2]) * size

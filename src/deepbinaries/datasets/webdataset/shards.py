@@ -52,6 +52,8 @@ def find_shards(root: Path) -> list[Path]:
         shards = [root]
     if not shards:
         raise DataError(f"{root} holds no .tar file", next_step="give the folder that holds the shards")
+    if shards == [root] and not root.suffix and not root.exists():
+        raise DataError(f"there is no folder {root}", next_step="give the folder that holds the shards")
     for shard in shards:
         if shard.name.endswith(COMPRESSED_SUFFIXES):
             raise _compressed(shard)
