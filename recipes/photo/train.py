@@ -9,8 +9,9 @@ thumbnails, and the best ones so far are saved.
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -43,7 +44,7 @@ class Validation:
 
 def main() -> None:
     began = time.monotonic()
-    options = read_options(__doc__)
+    options = options_of_training(__doc__).parse_args()
     settings = settings_of(options)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(settings.seed)
@@ -54,7 +55,7 @@ def main() -> None:
     thumbnails = read_sources(options.thumbnails) if options.thumbnails else []
     pairs = pairs_of(sources, thumbnails, teachers, options.cache, device)
     judges = [
-        validation(source, folder, teachers, options.cache, device)
+        validation(source, folder, pixels_of(source, source.validation, options.cache / folder, device), teachers)
         for folder, of_folder in {"": sources, THUMBNAILS: thumbnails}.items()
         for source in of_folder
         if len(source.validation)
@@ -75,10 +76,12 @@ def main() -> None:
                 most = sum(figures.values())
                 save_networks(better.pictures, better.sentences, options.out, facts)
     for side in OTHER_SIDES:
-        print(f"recall@10 of photographs at {side}: {judged(better, judges, side)}", flush=True)
+        found = judged(better, judges, partial(picture_values, better.pictures, side=side))
+        print(f"recall@10 of photographs at {side}: {found}", flush=True)
 
 
-def read_options(about: str | None) -> argparse.Namespace:
+def options_of_training(about: str | None) -> argparse.ArgumentParser:
+    """All that can be set of a training, and where things lie."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--thumbnails", type=Path, help="the folder of coco18 and iapr22 in small")
@@ -92,14 +95,14 @@ def read_options(about: str | None) -> argparse.Namespace:
     parser.add_argument("--lr", type=float, default=Settings.lr)
     parser.add_argument("--tau", type=float, default=LossSettings.tau)
     parser.add_argument("--meaning", type=float, default=LossSettings.meaning, help="weight of what sentences mean")
-    parser.add_argument("--said", type=float, default=LossSettings.wordings, help="weight of what wordings mean")
+    parser.add_argument("--wordings-weight", type=float, default=LossSettings.wordings, help="of what they mean")
     parser.add_argument("--wordings", type=int, default=Settings.wordings, help="of them a step")
     parser.add_argument("--first", type=float, default=Settings.first, help="share of the draws of first sentences")
     parser.add_argument("--dropout", type=float, default=Settings.dropout)
     parser.add_argument("--frozen", type=int, default=Settings.frozen, help="first blocks of the backbone, not trained")
     parser.add_argument("--labels", type=float, default=LossSettings.labels, help="weight of coco18's labels")
     parser.add_argument("--seed", type=int, default=Settings.seed)
-    return parser.parse_args()
+    return parser
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -113,32 +116,33 @@ def settings_of(options: argparse.Namespace) -> Settings:
         wordings=options.wordings,
         first=options.first,
         dropout=options.dropout,
-        loss=LossSettings(tau=options.tau, labels=options.labels, meaning=options.meaning, wordings=options.said),
+        loss=LossSettings(
+            tau=options.tau, labels=options.labels, meaning=options.meaning, wordings=options.wordings_weight
+        ),
         seed=options.seed,
     )
 
 
-def validation(source: Source, folder: str, teachers: Teachers, cache: Path, device: str) -> Validation:
-    """The validation part of a source, its photographs decoded to this folder of the cache."""
-    rows = source.validation
-    ids = word_ids(teachers.vocabulary, first_sentences(source, rows), device)
-    return Validation(f"{source.name} {folder}".strip(), pixels_of(source, rows, cache / folder, device), ids)
+def validation(source: Source, size: str, pixels: Tensor, teachers: Teachers) -> Validation:
+    """The validation part of a source, by what is known of its photographs in a size."""
+    ids = word_ids(teachers.vocabulary, first_sentences(source, source.validation), str(pixels.device))
+    return Validation(f"{source.name} {size}".strip(), pixels, ids)
 
 
 def the_better(training: Training, judges: Sequence[Validation]) -> tuple[Networks, dict[str, float]]:
     """The last networks or their averages, whichever find more, and what they find."""
     found = {}
     for name, networks in {"last": training.networks.eval(), "averaged": training.averaged}.items():
-        found[name] = networks, judged(networks, judges, SIDE)
+        found[name] = networks, judged(networks, judges, partial(picture_values, networks.pictures, side=SIDE))
         print(f"        recall@10 {name} {found[name][1]}", flush=True)
     return max(found.values(), key=lambda one: sum(one[1].values()))
 
 
-def judged(networks: Networks, judges: Sequence[Validation], side: int) -> dict[str, float]:
-    """How often a sentence finds its picture among the first ten, at both lengths."""
+def judged(networks: Networks, judges: Sequence[Validation], see: Callable[[Tensor], Tensor]) -> dict[str, float]:
+    """How often a sentence finds its picture among the first ten, at both lengths; `see` gives the pictures' values."""
     figures = {}
     for judge in judges:
-        seen = picture_values(networks.pictures, judge.pixels, side)
+        seen = see(judge.pixels)
         read = sentence_values(networks.sentences, judge.ids)
         for bits in (BITS, SHORT_BITS):
             figures[f"{judge.name} {bits}"] = round(recall_at(10, read[:, :bits], seen[:, :bits]), 4)

@@ -85,11 +85,12 @@ def test_a_short_training_saves_networks_that_can_be_read(data, trained):
 def test_a_trial_says_with_which_settings_heads_alone_found_what(data, trained, monkeypatch):  # noqa: ARG001
     monkeypatch.setattr(trials, "SEEN_AT", 32)
     out = data / "tried.jsonl"
-    for tau in ("0.07", "0.05"):
-        common = ["--thumbnails", data, "--cache", data / "cache", "--epochs", 1, "--batch", 8, "--out", out]
-        run(trials, data, *common, "--tau", tau)
+    common = ["--thumbnails", data, "--cache", data / "cache", "--epochs", 1, "--batch", 8, "--out", out]
+    for given in (("--tau", "0.07"), ("--tau", "0.05"), ("--read", "loudest"), ("--read", "ordered")):
+        run(trials, data, *common, *given)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [line["settings"]["loss"]["tau"] for line in lines] == [0.07, 0.05]
+    assert [line["settings"]["loss"]["tau"] for line in lines] == [0.07, 0.05, 0.05, 0.05]
+    assert [(line["read"], line["keep"]) for line in lines[1:]] == [("whole", 0), ("loudest", 12), ("ordered", 12)]
     assert set(lines[0]["found"]) == {
         f"{name} {bits}"
         for name in ("coco18", "coco18 thumbnails", "iapr22", "iapr22 thumbnails")
