@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from deepbinaries.hashers.similarity import SetSimilarity, ahead
+from deepbinaries.vision.backbones.efficientnet_lite0 import EfficientNetLite0
 from recipes.photo.augmentation import forget_words, smaller, views
 from recipes.photo.batches import Pairs, shuffled
 from recipes.photo.losses import LossSettings, Meaning, label_loss, pair_loss
@@ -46,6 +47,28 @@ class Networks(nn.Module):
         self.meaning = Meaning(components)
 
 
+def frozen(backbone: EfficientNetLite0, blocks: int) -> nn.ModuleList:
+    """The backbone's stem and first blocks, which from now on learn nothing."""
+    fixed = nn.ModuleList([backbone._conv_stem, backbone._bn0, *backbone._blocks[:blocks]])
+    return fixed.requires_grad_(False)
+
+
+def optimiser_of(
+    networks: nn.Module, backbone: nn.Module, *, rates: tuple[float, float], decay: float
+) -> torch.optim.Optimizer:
+    """What takes the steps; peaks of the rate are those of the backbone, which has learnt already, and of all else."""
+    known = {id(parameter) for parameter in backbone.parameters()}
+    others = [parameter for parameter in networks.parameters() if id(parameter) not in known]
+    trained = [parameter for parameter in backbone.parameters() if parameter.requires_grad]
+    groups = [{"params": some, "peak": peak} for some, peak in zip((trained, others), rates, strict=True)]
+    return torch.optim.AdamW(groups, weight_decay=decay, fused=others[0].device.type == "cuda")
+
+
+def half(device: torch.device) -> torch.autocast:
+    """Half precision, on a GPU; places in a picture are too fine for it."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")
+
+
 class Training:
     """Networks that learn from pairs, and their averages over the last steps, which are what is used."""
 
@@ -54,14 +77,9 @@ class Training:
         self.device = pairs.pixels.device
         self.rng = torch.Generator().manual_seed(settings.seed)
         self.steps_of_epoch = len(pairs) // settings.batch
-        backbone = networks.pictures.backbone
-        self.fixed = nn.ModuleList([backbone._conv_stem, backbone._bn0, *backbone._blocks[: settings.frozen]])
-        self.fixed.requires_grad_(False)
-        known = {id(parameter) for parameter in backbone.parameters()}
-        others = [parameter for parameter in networks.parameters() if id(parameter) not in known]
-        trained = [parameter for parameter in backbone.parameters() if parameter.requires_grad]
-        groups = [{"params": trained, "peak": settings.backbone_lr}, {"params": others, "peak": settings.lr}]
-        self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.decay, fused=self.device.type == "cuda")
+        backbone, rates = networks.pictures.backbone, (settings.backbone_lr, settings.lr)
+        self.fixed = frozen(backbone, settings.frozen)
+        self.optimiser = optimiser_of(networks, backbone, rates=rates, decay=settings.decay)
         self.averaged = copy.deepcopy(networks).eval()
 
     def epoch(self, number: int) -> list[float]:
@@ -82,7 +100,7 @@ class Training:
         wordings = torch.randint(len(pairs.wording_ids), (self.settings.wordings,), device=self.device)
         ids = forget_words(torch.cat([pairs.ids[chosen], pairs.wording_ids[wordings]]), self.settings.word_dropout)
         pooled = self.look(rows)
-        with self._half():
+        with half(self.device):
             seen = networks.pictures.head.hidden(pooled)
             said = networks.sentences.head.hidden(networks.sentences.pooled(ids))
             read, others = said[: len(rows)], said[len(rows) :]
@@ -106,13 +124,9 @@ class Training:
     def look(self, rows: Tensor) -> Tensor:
         """What the backbone sees in random views of some photographs, (n, 1280)."""
         pixels = smaller(views(self.pairs.some_pixels(rows), self.settings.side))
-        with self._half():
+        with half(self.device):
             pooled: Tensor = self.networks.pictures.pooled(pixels.contiguous(memory_format=torch.channels_last))
         return pooled
-
-    def _half(self) -> torch.autocast:
-        """Half precision, on a GPU; places in a picture are too fine for it."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda")
 
     @torch.no_grad()
     def _average(self) -> None:

@@ -33,7 +33,7 @@ from recipes.photo.readers import READERS
 from recipes.photo.sources import Rows, Source, read_sources, training_sentences
 from recipes.photo.teachers import read_teachers
 from recipes.photo.train import Validation, judged, options_of_training, settings_of, validation
-from recipes.photo.training import Networks, Settings, Training
+from recipes.photo.training import Networks, Settings, Training, half
 
 SEEN_AT = 288  # pixels; every photograph is looked at once, whole
 KEEP = 12  # regions, where they are read
@@ -45,7 +45,7 @@ class Trial(Training):
 
     def look(self, rows: Tensor) -> Tensor:
         reader: Any = self.networks.pictures.reader
-        with self._half():
+        with half(self.device):
             read: Tensor = reader(self.pairs.some_pixels(rows).float())
         return read
 

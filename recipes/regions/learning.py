@@ -23,8 +23,10 @@ from deepbinaries.hashers.tvdb import CodeObjective, TVDBSettings
 from deepbinaries.vision.backbones.efficientnet_lite0 import WIDTH, EfficientNetLite0
 from deepbinaries.vision.backbones.weights import Weights, load_into
 from deepbinaries.vision.roi_align import roi_features
+from recipes.photo.augmentation import drawn, relit, seen
 from recipes.photo.batches import shuffled
-from recipes.regions.views import drawn, moved, positions_of, relit, seen
+from recipes.photo.training import frozen, half, optimiser_of
+from recipes.regions.views import moved, positions_of
 
 SIDE = 256  # pixels of the views
 BACKBONE_RATE = 3e-4  # its learning rate at the peak; that of everything else is in the settings
@@ -78,7 +80,9 @@ def learn(
     """Train both networks in place on the items; `tell` is given a line an epoch."""
     device = items.pixels.device
     objective = CodeObjective(labels, settings, device)
-    fixed, optimiser = freeze(towers), make_optimiser(towers, settings)
+    backbone: Any = towers.image.backbone
+    fixed, rates = frozen(backbone, FROZEN), (BACKBONE_RATE, settings.learning_rate)
+    optimiser = optimiser_of(towers, backbone, rates=rates, decay=settings.weight_decay)
     order, rng = torch.Generator().manual_seed(settings.seed), torch.Generator(device).manual_seed(settings.seed)
     epochs = [list(shuffled(len(items), settings.batch, order)) for _ in range(settings.epochs)]
     objective.before_training(rows for batches in epochs for rows in batches)
@@ -103,29 +107,11 @@ def learn(
         tell(f"epoch {number}/{settings.epochs} loss {mean:.4f}")
 
 
-def freeze(towers: Towers) -> nn.ModuleList:
-    """The backbone's stem and first blocks, which from now on learn nothing."""
-    backbone: Any = towers.image.backbone
-    fixed = nn.ModuleList([backbone._conv_stem, backbone._bn0, *backbone._blocks[:FROZEN]])
-    fixed.requires_grad_(False)
-    return fixed
-
-
-def make_optimiser(towers: Towers, settings: TVDBSettings) -> torch.optim.Optimizer:
-    """What takes the steps: small ones for the backbone, which has learnt already."""
-    learnt: Any = towers.image.backbone
-    backbone = [parameter for parameter in learnt.parameters() if parameter.requires_grad]
-    known = {id(parameter) for parameter in learnt.parameters()}
-    others = [parameter for parameter in towers.parameters() if id(parameter) not in known]
-    groups = [{"params": backbone, "peak": BACKBONE_RATE}, {"params": others, "peak": settings.learning_rate}]
-    return torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=backbone[0].device.type == "cuda")
-
-
 def loss_of(rows: Tensor, towers: Towers, items: Items, objective: CodeObjective, rng: torch.Generator) -> Tensor:
     """TVDB's loss for new views of some items."""
-    at = drawn(len(rows), rng)
+    at = drawn(len(rows), rows.device, rng)
     pixels = relit(seen(items.pixels[rows], at, SIDE), rng).contiguous(memory_format=torch.channels_last)
-    with _precision(rows.device):
+    with half(rows.device):
         F = towers.image(pixels, moved(items.boxes[rows], at))
         G = towers.text(items.tokens[rows])
     return objective.loss(F.float(), G.float(), rows)
@@ -136,13 +122,9 @@ def encoded(towers: Towers, items: Items) -> dict[str, NDArray[np.float32]]:
     """The values of the whole pictures and of the sentences, (n, bits), as `image` and `text`."""
     towers.eval()
     images, texts = [], []
-    with _precision(items.pixels.device):
+    with half(items.pixels.device):
         parts = (torch.split(part, AT_ONCE) for part in (items.pixels, items.boxes, items.tokens))
         for pixels, boxes, tokens in zip(*parts, strict=True):
             images.append(towers.image(pixels.permute(0, 3, 1, 2), boxes).float())
             texts.append(towers.text(tokens).float())
     return {"image": torch.cat(images).cpu().numpy(), "text": torch.cat(texts).cpu().numpy()}
-
-
-def _precision(device: torch.device) -> Any:
-    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")

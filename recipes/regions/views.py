@@ -1,47 +1,11 @@
-"""Other views of the same photographs, and where their regions lie in them; made on the device, a batch at once."""
-
-from dataclasses import dataclass
+"""Where the regions of photographs lie in other views of them; found on the device, a batch at once."""
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from recipes.photo.augmentation import LEAST, LIGHT
+from recipes.photo.augmentation import Placement
 
 STILL_SEEN = 0.1  # of a box's area; of what a view leaves less of, the whole view speaks
-
-
-@dataclass(frozen=True, eq=False)
-class Placement:
-    """Where views lie in their pictures, each measured from -1 to 1: a picture's place is turned * view + middle."""
-
-    turned: Tensor  # (n, 2), across and down: the part's share of the side, below zero where it is mirrored
-    middles: Tensor  # (n, 2)
-
-
-def drawn(n: int, rng: torch.Generator) -> Placement:
-    """Random parts of `n` pictures, half of them mirrored, on the device of the generator."""
-    shares = LEAST + (1 - LEAST) * torch.rand(n, 2, generator=rng, device=rng.device)
-    middles = (1 - shares) * (2 * torch.rand(n, 2, generator=rng, device=rng.device) - 1)
-    across, down = shares.unbind(1)
-    mirrored = torch.rand(n, generator=rng, device=rng.device) < 0.5
-    return Placement(torch.stack([torch.where(mirrored, -across, across), down], 1), middles)
-
-
-def seen(pixels: Tensor, at: Placement, side: int) -> Tensor:
-    """These parts of pixels (n, h, w, 3) in bytes, as (n, 3, side, side) from 0 to 255."""
-    matrices = torch.cat([torch.diag_embed(at.turned), at.middles[:, :, None]], 2)
-    places = functional.affine_grid(matrices, [len(pixels), 3, side, side], align_corners=False)
-    whole = pixels.permute(0, 3, 1, 2).float()
-    return functional.grid_sample(whole, places, padding_mode="border", align_corners=False)
-
-
-def relit(pictures: Tensor, rng: torch.Generator) -> Tensor:
-    """Pictures (n, 3, h, w) in another light, each in its own."""
-    drawn_light = torch.rand(2, len(pictures), 1, 1, 1, generator=rng, device=rng.device)
-    brightness, contrast = (1 + LIGHT * (2 * drawn_light - 1)).unbind()
-    means = pictures.mean((1, 2, 3), keepdim=True)
-    return ((pictures - means) * contrast + means * brightness).clamp(0, 255)
 
 
 def moved(boxes: Tensor, at: Placement) -> Tensor:

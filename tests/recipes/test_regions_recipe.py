@@ -17,11 +17,12 @@ from deepbinaries.vision import read_picture
 from deepbinaries.vision.backbones.efficientnet_lite0 import WIDTH, find_weights
 from deepbinaries.vision.stretching import stretched
 from recipes.photo import pixels
+from recipes.photo.augmentation import Placement, drawn, seen
 from recipes.regions import fine_tuning, learning
 from recipes.regions.fine_tuning import FORMS, encoder_of, items_of, main, prepared_for
 from recipes.regions.learning import Items, PictureNetwork, build, encoded, learn
 from recipes.regions.tasks import TASKS, cut, read_collection
-from recipes.regions.views import Placement, boxes_of, drawn, moved, positions_of, seen
+from recipes.regions.views import boxes_of, moved, positions_of
 from results import photographs
 
 TASK = TASKS["r18"]
@@ -111,7 +112,7 @@ def test_a_region_lies_in_a_view_where_what_it_holds_is_seen():
     pictures = torch.zeros(n, side, side, 3, dtype=torch.uint8)
     x0, y0, x1, y1 = (round(end * side) for end in box)
     pictures[:, y0:y1, x0:x1] = 255
-    at = drawn(n, torch.Generator().manual_seed(0))
+    at = drawn(n, CPU, torch.Generator().manual_seed(0))
     views = seen(pictures, at, side)[:, 0] > 127
     boxes = moved(torch.tensor(box).expand(n, 1, 4), at)[:, 0]
     for view, found in zip(views.numpy(), boxes.numpy(), strict=True):
@@ -132,7 +133,7 @@ def test_a_region_that_is_hardly_in_view_becomes_the_whole_view():
 
 
 def test_the_whole_picture_is_the_whole_of_every_view():
-    at = drawn(50, torch.Generator().manual_seed(1))
+    at = drawn(50, CPU, torch.Generator().manual_seed(1))
     assert (moved(torch.tensor([0.0, 0, 1, 1]).expand(50, 1, 4), at) == torch.tensor([0.0, 0, 1, 1])).all()
 
 
@@ -311,3 +312,10 @@ def test_what_cannot_be_run_ends_in_one_line_before_anything_is_prepared(collect
     assert "\n" not in str(ended.value.code)
     assert ended.value.__suppress_context__
     assert not (tmp_path / "features").exists()
+
+
+def test_tasks_are_those_of_the_published_rows():
+    for task in TASKS.values():
+        assert task.ignored == photographs.RULES[task.rule]
+        assert task.batch == photographs.BATCH[task.dataset]
+        assert task.reading == photographs.READING[task.dataset]
