@@ -73,7 +73,11 @@ def replaced(cell: Cell, options: argparse.Namespace) -> bool:
 def command(options: argparse.Namespace) -> str:
     """What repeats a cell, without the folders of this machine."""
     asked = f"--model {options.model} --pictures {options.pictures} --part {options.part}"
-    return f"python -m recipes.photo.score {'DATA' if options.pictures == 'thumbnails' else 'FULL'} VALUES {asked}"
+    if set(options.bits) != {SHORT_BITS, BITS}:
+        asked += f" --bits {' '.join(map(str, options.bits))}"
+    data = "DATA" if options.pictures == "thumbnails" else "FULL"
+    values = "VALUES" if options.model in ("torch", "shipped") else f"BASELINES/{options.values.name}"
+    return f"python -m recipes.photo.score {data} {values} {asked}"
 
 
 def cells(source: Source, asking: Rows, folder: Path, lengths: Sequence[int]) -> Iterator[Cell]:
