@@ -38,8 +38,11 @@ from deepbinaries.features.inputs import Images
 from deepbinaries.model import Model
 from deepbinaries.onnx_files import open_network
 from deepbinaries.search import Collection, LazyModel, index_folder
+from deepbinaries.vision.backbones import Backbone
 from deepbinaries.vision.encoder import energy_of
 from deepbinaries.vision.proposers import make_proposer
+from deepbinaries.vision.proposers.rpn import HOME as RPN_HOME
+from deepbinaries.vision.proposers.rpn import Rpn
 from deepbinaries.vision.reading import read_picture
 from deepbinaries.vision.regions import choose_regions
 from deepbinaries.vision.stretching import stretched
@@ -133,13 +136,22 @@ def prepared(file: bytes) -> NDArray[np.float32]:
     return np.ascontiguousarray(scaled.transpose(2, 0, 1))
 
 
+def proposer_for(backbone: Backbone) -> Any:
+    """The package's own proposer wherever it can read the maps; its time does not depend on whose maps they are."""
+    for path in sorted(RPN_HOME.glob("rpn-*.safetensors")):
+        rpn = Rpn(path.read_bytes(), path)
+        if rpn.head.narrow.shape[1] == backbone.width:
+            return rpn
+    return make_proposer("grid", None, backbone)
+
+
 class WithProposals:
     """A model that also proposes regions on the maps it has made, whether its codes need them or not."""
 
     def __init__(self, model: Model):
         self._model, self._side = model, model.encoder.settings.side
         self._backbone: Any = model.encoder.backbone
-        self._proposer: Any = make_proposer("auto", None, self._backbone)
+        self._proposer: Any = proposer_for(self._backbone)
         self.proposer = str(self._proposer.name)
 
     def encode(self, files: Sequence[bytes]) -> NDArray[np.float32]:

@@ -76,14 +76,16 @@ def adopt(
 
 
 def _seen(model: Model, pictures: Sequence[Picture]) -> np.ndarray:
-    """The vectors of the pictures, (n, d)."""
+    """The vectors of the pictures, (n, d); one that comes several times in a row, a caption each, is looked at once."""
+    changes = [place for place in range(len(pictures)) if not place or pictures[place] is not pictures[place - 1]]
     found = [
-        model.encoder.encode([model.read(picture) for picture in pictures[start : start + BATCH]])[:, -1, :-4]
-        for start in track(range(0, len(pictures), BATCH), "looking at pictures")
+        model.encoder.encode([model.read(pictures[place]) for place in changes[start : start + BATCH]])[:, -1, :-4]
+        for start in track(range(0, len(changes), BATCH), "looking at pictures")
     ]
     if not found:
         raise DataError("there is no picture to fit the head on", next_step="give some hundred")
-    return np.concatenate(found).astype(np.float32)
+    times = np.diff([*changes, len(pictures)])
+    return np.concatenate(found).astype(np.float32).repeat(times, axis=0)
 
 
 def _prompts(words: Tokenizer) -> list[str]:

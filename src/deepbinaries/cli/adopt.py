@@ -44,11 +44,14 @@ def adopt(
         raise UsageError(f"layout is {layout!r}", next_step="give NCHW or NHWC")
     preparation = replace(CLIP, side=side, layout=layout, licence=licence or CLIP.licence)
     preparation = replace(preparation, mean=_three(mean, preparation.mean), std=_three(std, preparation.std))
-    files = picture_files(pictures)[:MOST_PICTURES]
-    sentences: list[str] = []
+    files = picture_files(pictures)
+    if captions:
+        files = [file for file in files if file.with_suffix(".txt").is_file()]
+    if len(files) > MOST_PICTURES:
+        complain(f"the head is fitted on the first {MOST_PICTURES:,} of {len(files):,} pictures")
+    files, sentences = _readable(files[:MOST_PICTURES]), list[str]()
     if captions:
         files, sentences = _with_captions(files)
-    files, sentences = _readable(files, sentences)
     model = make_model(
         image,
         text,
@@ -84,28 +87,22 @@ def _with_captions(files: list[Path]) -> tuple[list[Path], list[str]]:
     """Every picture once a caption, and the captions."""
     from deepbinaries.files import read_lines
 
-    pairs = [
-        (file, line.strip())
-        for file in files
-        if (beside := file.with_suffix(".txt")).is_file()
-        for line in read_lines(beside)
-        if line.strip()
-    ]
+    pairs = [(file, line.strip()) for file in files for line in read_lines(file.with_suffix(".txt")) if line.strip()]
     if not pairs:
         raise DataError("no picture has a caption beside it", next_step="write NAME.txt, or leave --captions out")
     return [file for file, _ in pairs], [caption for _, caption in pairs]
 
 
-def _readable(files: list[Path], sentences: list[str]) -> tuple[list[Path], list[str]]:
-    """Those pictures that can be read, and what belongs to them."""
+def _readable(files: list[Path]) -> list[Path]:
+    """Those pictures that can be read."""
     from deepbinaries.datasets.base import PictureFile
     from deepbinaries.vision import read_picture
 
     kept = []
-    for place, file in enumerate(files):
+    for file in files:
         try:
             read_picture(PictureFile(file).read(), name=str(file), at_least=32)
-            kept.append(place)
+            kept.append(file)
         except PictureError as error:
             complain(f"left out: {error}")
-    return [files[place] for place in kept], [sentences[place] for place in kept if sentences]
+    return kept
