@@ -291,6 +291,22 @@ def _range(found: Numbers, line: str, column: Column) -> list[str]:
     return [str(len(at)), *(f"{short(score)} at {value}" for score, value in (at[0], at[-1])), short(high - low)]
 
 
+def time(root: Path) -> Iterator[str]:
+    """How long an update takes at the size of a training set."""
+    there, missing = made(root, "time")
+    rows = []
+    for task, content in there.items():
+        largest = max(line["items"] for line in content["times"])
+        for line in content["times"]:
+            if line["items"] == largest:
+                seconds = (f"{line['seconds'][name]:.2g}" for name in ("batch", "first", "again"))
+                where = f"{line['machine']['processor']}, {line['machine']['cores']} cores, {line['machine']['device']}"
+                rows.append([task.name, line["update"], f"{largest:,}", *seconds, where])
+    head = ["task", "update", "training items", "a batch, s", "the whole set, s", "again, s", "machine"]
+    yield from grid(head, rows)
+    yield from missing
+
+
 FINDINGS: Mapping[str, Callable[[Path], Iterator[str]]] = {
     "peers": peers,
     "regions": regions,
@@ -300,6 +316,7 @@ FINDINGS: Mapping[str, Callable[[Path], Iterator[str]]] = {
     "collapse": collapse,
     "fixes": fixes,
     "paper": paper,
+    "time": time,
     "sweep": partial(sweep, names=["eta", "k"]),
 }
 

@@ -142,15 +142,23 @@ def _photo(path: Path) -> str:
 
 def _reproduced(folder: Path) -> str:
     """The paper's tables and figures that `deepbinaries reproduce` left here, a folder a dataset."""
-    parts = []
+    parts = [FOREWORD]
     for path in sorted(folder.glob("**/*.json")):
         made = read_json(path)
         if made.get("format") == FORMAT:
             link = path.relative_to(folder.parent).with_suffix(".html").as_posix()
-            about = "\n".join(map(paragraph, made["notes"])) + f'\n<p><a href="{escape(link)}">Its own page</a></p>'
+            notes = [note for note in made["notes"] if not note.startswith(OF_ITS_PAGE)]
+            more = "with the drawing" if path.with_suffix(".png").exists() else "and how each number was made"
+            about = "\n".join(map(paragraph, notes)) + f'\n<p><a href="{escape(link)}">Its own page</a>, {more}.</p>'
             title = escape(f"{path.parent.relative_to(folder).as_posix()}: {made['title']}")
             parts.append(folded(title, "\n".join([about, *_numbers(made.get("numbers", []))])))
     return "\n".join(parts)
+
+
+FOREWORD = """<p>Made by <code>deepbinaries reproduce</code>; the cells lie packed in each folder. TVDB reads regions
+here unless a row says otherwise. What all of it answers to the paper's questions:
+<a href="findings.md">findings.md</a>.</p>"""
+OF_ITS_PAGE = ("A star: ", "Dotted lines: ")  # notes about marks that are not drawn here
 
 
 def _numbers(numbers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -197,13 +205,13 @@ other queries, and nothing about another training. The best of a column is bold.
 <code>person</code>; r17: the same without <code>person</code>.</li>
 <li><b>Galleries.</b> <em>clean</em> holds nothing that was learnt from; <em>database</em> holds the training
 items too.</li>
-<li><b>Pictures</b> are seen as a whole by EfficientNet-Lite0, frozen. Networks read words; the other methods have the
-features of a text-CNN that learnt to name the labels.</li>
+<li><b>Pictures</b> are seen by EfficientNet-Lite0, frozen, and as a whole where nothing else is said. Networks read
+words; the other methods have the features of a text-CNN that learnt to name the labels.</li>
 <li><b>Settings</b> were chosen at 64 bits on validation parts; queries were asked once. One seed, where nothing else is
 said.</li>
-<li><b>Files.</b> Every number is a line of <code>cells.jsonl</code> in the folder of its dataset, with settings, seed,
-command, extremes over ties, and digests of data, split and codes. <code>python results/index.py</code> draws this page
-from them; <a href="README.md">README.md</a> has the words.</li>
+<li><b>Files.</b> Every number is a line of a <code>cells.jsonl</code>, in the folder of its dataset or, packed, below
+<code>reproduce</code>, with settings, seed, command, extremes over ties, and digests of data, split and codes.
+<code>python results/index.py</code> draws this page from them; <a href="README.md">README.md</a> has the words.</li>
 </ul>"""
 
 

@@ -52,10 +52,16 @@ class Asked:
 
     @property
     def paper(self) -> str:
-        """The dataset's name among the printed numbers; "" where the task, or the network, is not the paper's."""
+        """The dataset's name among the printed numbers; "" where the task is not the paper's."""
         reading = self.reading
         another_task = self.reduced or self.ignore_label or (self.split and self.split != reading.split)
         return "" if another_task else reading.paper
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader has to know of this dataset; nothing of what a paper's task has, where it is another one."""
+        reading = self.reading
+        return [reading.note] if reading.note and (self.paper or not reading.paper) else []
 
     def opened(self, folder: Path) -> "tuple[Plan, Plan, TaskOf]":
         """The plan that is drawn, its part that is learnt, and the tasks of rows, which keep results in a folder."""

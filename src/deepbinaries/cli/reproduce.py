@@ -88,8 +88,7 @@ def reproduce(
     plan, part, task_of = asked.opened(out)
     found, missing = make(plan, part, task_of, asked.paper, opened=asked.opened, jobs=jobs, learn=not no_learn)
     if found is not None:
-        note = [asked.reading.note] if asked.paper and asked.reading.note else []
-        written = write(plan, replace(found, notes=[*found.notes, *note]), out)
+        written = write(plan, replace(found, notes=[*found.notes, *asked.notes]), out)
         if as_json:
             write_json(dict(found.content))
         else:

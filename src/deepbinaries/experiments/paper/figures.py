@@ -93,6 +93,7 @@ def save(figure: "Figure", path: Path, dots: int = DOTS) -> None:
 def _draw(panel: Panel, axis: "Axes", names: Sequence[str]) -> None:
     for line in panel.lines:
         number, points = names.index(line.name), line.points()
+        alone = len(set(points)) == 1  # a line of no length, as of codes that are all the same
         axis.plot(
             [x for x, _ in points],
             [y for _, y in points],
@@ -100,7 +101,7 @@ def _draw(panel: Panel, axis: "Axes", names: Sequence[str]) -> None:
             color=COLOURS[number % len(COLOURS)],
             linestyle="-" if number < len(COLOURS) else "--",
             linewidth=1.1,
-            marker="o" if panel.marks else None,
+            marker="o" if panel.marks or alone else None,
             markersize=2.5,
         )
     if panel.level is not None:

@@ -9,6 +9,7 @@ from deepbinaries.experiments.contest import Task
 from deepbinaries.experiments.paper.figures import Panel, draw
 from deepbinaries.experiments.paper.plans import Plan
 from deepbinaries.experiments.paper.sheets import Sheet, html, latex, markdown
+from deepbinaries.experiments.paper.trainings import told
 from deepbinaries.files import write_json, written_whole
 
 FORMAT, VERSION = "deepbinaries-paper", 1
@@ -22,6 +23,7 @@ class Made:
     notes: Sequence[str]
     sheets: Sequence[Sheet]
     panels: Sequence[Panel] = ()
+    trainings: Sequence[Mapping[str, Any]] = ()  # that its numbers link to
     columns: int = 2  # of panels
     drawn: bool = False  # there is a drawing beside the panels, written already
 
@@ -31,13 +33,13 @@ def write(plan: Plan, made: Made, folder: Path) -> list[Path]:
     path = folder / plan.name
     figure = f"{plan.name}.svg" if made.panels else f"{plan.name}.png" if made.drawn else ""  # pictures are pixels
     notes = [*made.notes, *(["Dotted lines: chance."] if any(panel.level is not None for panel in made.panels) else [])]
-    making = f"How each number was made stands in {plan.name}.json beside this page."
+    making = f"How each number was made stands in [{plan.name}.json]({plan.name}.json)."
     if made.panels:
         draw(made.panels, path, columns=made.columns)
     texts = {
         "md": markdown(plan.title, [*notes, making], made.sheets, figure),
         "tex": latex(notes, made.sheets),
-        "html": html(plan.title, [*notes, making], made.sheets, figure),
+        "html": html(plan.title, notes, made.sheets, figure, told(made.trainings, f"{plan.name}.json")),
     }
     for ending, text in texts.items():
         with written_whole(path.with_suffix(f".{ending}")) as file:

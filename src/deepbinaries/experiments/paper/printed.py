@@ -32,6 +32,11 @@ def misprints(table: str, dataset: str) -> list[str]:
     return [m["text"] for m in _content()["misprints"] if table in m["tables"] and m["dataset"] == dataset]
 
 
+def quoted(table: str) -> list[str]:
+    """Which rows of a table the paper took over from elsewhere, as sentences."""
+    return [text for text in _content()["notes"] if "quoted" in text and table == "table1"]
+
+
 @functools.cache
 def _content() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))

@@ -25,6 +25,11 @@ caption {{ text-align: left; font-weight: 600; padding: .4rem 0; }}
 th, td {{ padding: .2rem .6rem; text-align: right; white-space: nowrap; }}
 th:first-child, td:first-child {{ text-align: left; }}
 thead th {{ border-bottom: 1px solid; }}
+td a {{ color: inherit; text-decoration: none; }}
+td a:hover, td a:focus {{ text-decoration: underline; }}
+dt {{ margin-top: .6rem; }}
+dt:target, dt:target + dd {{ background: #8883; }}
+dd {{ overflow-wrap: anywhere; }}
 img {{ max-width: 100%; }}
 </style>
 </head>
@@ -42,6 +47,7 @@ class Cell(NamedTuple):
     text: str
     strong: bool = False
     note: str = ""  # shown by a page when pointed at
+    link: str = ""  # where a page tells more
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class Sheet:
         return "\n".join(
             [
                 r"\begin{table*}",
+                r"\scriptsize\setlength{\tabcolsep}{3pt}",
                 rf"\caption{{{in_latex(self.caption)}}}",
                 rf"\begin{{tabular}}{{l{'r' * (len(self.head) - 1)}}}",
                 rf"\hline {lines[0]} \\ \hline",
@@ -80,6 +87,7 @@ class Sheet:
     def to_html(self) -> str:
         def shown(cell: Cell) -> str:
             text = f"<strong>{escape(cell.text)}</strong>" if cell.strong else escape(cell.text)
+            text = f'<a href="#{escape(cell.link)}">{text}</a>' if cell.link else text
             return f'<td title="{escape(cell.note)}">{text}</td>' if cell.note else f"<td>{text}</td>"
 
         head = "".join(f'<th scope="col">{escape(text)}</th>' for text in self.head)
@@ -101,10 +109,10 @@ def latex(notes: Iterable[str], sheets: Iterable[Sheet]) -> str:
     return "\n\n".join([*(f"% {note}" for note in notes), *(sheet.to_latex() for sheet in sheets)]) + "\n"
 
 
-def html(title: str, notes: Iterable[str], sheets: Iterable[Sheet], figure: str = "") -> str:
-    """The same as a page that needs no network."""
+def html(title: str, notes: Iterable[str], sheets: Iterable[Sheet], figure: str = "", more: str = "") -> str:
+    """The same as a page that needs no network; `more` is HTML that stands behind the sheets."""
     drawing = [f'<p><img src="{escape(figure)}" alt="{escape(title)}"></p>'] if figure else []
-    content = [*(f"<p>{escape(note)}</p>" for note in notes), *drawing, *(sheet.to_html() for sheet in sheets)]
+    content = [*(f"<p>{escape(note)}</p>" for note in notes), *drawing, *(sheet.to_html() for sheet in sheets), more]
     return PAGE.format(title=escape(title), content="\n".join(content))
 
 

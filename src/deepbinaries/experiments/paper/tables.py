@@ -13,12 +13,14 @@ from deepbinaries.experiments.charts import Line
 from deepbinaries.experiments.compare import Result, check, has_scores, results_of, results_there, trainings
 from deepbinaries.experiments.comparison_table import QUERY, Column, Entry, entry_of, judged
 from deepbinaries.experiments.contest import Contestant, Task
+from deepbinaries.experiments.paper.differences import differences_of
 from deepbinaries.experiments.paper.figures import Panel
 from deepbinaries.experiments.paper.made import Made, about_data
 from deepbinaries.experiments.paper.plans import KEEP, Plan, Row
-from deepbinaries.experiments.paper.printed import known, misprints, printed
+from deepbinaries.experiments.paper.printed import known, misprints, printed, quoted
 from deepbinaries.experiments.paper.running import Piece, TaskOf
 from deepbinaries.experiments.paper.sheets import Cell, Sheet
+from deepbinaries.experiments.paper.trainings import anchor_of
 from deepbinaries.experiments.scores import BOTH
 
 PAPERS = "database"  # the gallery that holds the training items, as the paper's does
@@ -59,7 +61,9 @@ def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:
         found += [(row, result) for result in results]
     numbers = numbers_of(plan, found, task.folder, paper)
     notes = [*about_data(task, plan), *notes_of(plan, paper), *notes_on(plan, numbers)]
-    return Made(content_of(plan, numbers), notes, list(sheets_of(plan, numbers)), panels_of(plan, numbers))
+    content = content_of(plan, numbers)
+    made = Made(content, notes, list(sheets_of(plan, numbers)), panels_of(plan, numbers))
+    return replace(made, trainings=content["trainings"])
 
 
 @dataclass(frozen=True)
@@ -118,14 +122,15 @@ def numbers_of(plan: Plan, results: Sequence[tuple[Row, Result]], folder: Path, 
     for row, result in results:
         by_place[row.name, Column(result.cell["gallery"], result.bits, result.cell["direction"])].append(result)
     entries = _compared(by_place, plan.reference, folder)
+    means = {place: fmean(result.cell["map_all"] for result in of_seeds) for place, of_seeds in by_place.items()}
+    differences = differences_of(entries, means, plan.reference, folder / f"{plan.name}.json")
     found = {}
     for (name, column), of_seeds in by_place.items():
         comparable = paper and column.gallery == PAPERS
         beside = printed(plan.name, paper, printed_as[name], column.bits, column.direction) if comparable else None
         cells, entry = [result.cell for result in of_seeds], entries.get((name, column))
-        mean, chance = fmean(cell["map_all"] for cell in cells), cells[0]["chance"]
-        over = None if entry is None else entry.difference
-        found[name, column] = Number(mean, _interval(cells, entry), chance, beside, cells, over)
+        mean, over = means[name, column], differences.get((name, column))
+        found[name, column] = Number(mean, _interval(cells, entry), cells[0]["chance"], beside, cells, over)
     return found
 
 
@@ -230,6 +235,7 @@ def notes_of(plan: Plan, paper: str) -> list[str]:
         "The paper prints neither cutoff, divisor nor rule of ties of its MAP; printed values stand beside the "
         f"gallery {PAPERS}, which holds the training items as the paper's does.",
         *(f"Misprint: {text}" for text in misprints(plan.name, paper)),
+        *quoted(plan.name),
     ]
 
 
@@ -251,11 +257,10 @@ def notes_on(plan: Plan, numbers: Numbers) -> list[str]:
 def _cells(number: Number | None, best: float, beside: bool) -> list[Cell]:
     if number is None:
         return [Cell("")] * (3 if beside else 1)
-    cell = number.cells[0]
-    note = f"{cell['seconds']:.1f} s, seed {cell['seed']}: {cell['command']}"
     mark = "*" if number.over_reference is not None and number.over_reference.differs else ""
     around = f" [{', '.join(map(short, number.interval))}]" if number.interval is not None else ""
-    found = [Cell(f"{short(number.mean)}{mark}{around}", number.mean == best, note)]
+    link = anchor_of(training_of(number.cells[0]))
+    found = [Cell(f"{short(number.mean)}{mark}{around}", number.mean == best, link=link)]
     if beside:
         found.append(Cell("" if number.paper is None else short(number.paper)))
         found.append(Cell("" if number.difference is None else signed(number.difference)))
