@@ -2,7 +2,7 @@
 
     python results/findings.py
 
-The cells of `deepbinaries reproduce` are packed before. Each finding has its own marks; what people wrote around them
+Cells that lie unpacked are packed before. Each finding has its own marks; what people wrote around them
 stays.
 """
 
@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean
 
+from packed import pack
 from reproduced import (
     BITS,
     PLACES,
@@ -22,7 +23,6 @@ from reproduced import (
     Task,
     by_rule,
     caption,
-    cells_of,
     chance,
     chances,
     grid,
@@ -32,8 +32,8 @@ from reproduced import (
     mean,
     numbers,
     over_reference,
-    pack_cells,
     reference_over,
+    reproduced_cells,
     share,
     text,
 )
@@ -177,7 +177,7 @@ def collapse(root: Path) -> Iterator[str]:
     there, missing = numbers(root, "table1")
     rows = []
     for task, found in there.items():
-        cells = cells_of(root, task)
+        cells = reproduced_cells(root, task)
         for column in PLACES:
             row = [task.name, column.gallery, QUERY[column.direction], chance(found, column.gallery)]
             for bits in LENGTHS:
@@ -334,7 +334,7 @@ def page(root: Path = HERE) -> str:
 
 
 if __name__ == "__main__":
-    pack_cells(HERE)
+    pack(HERE)
     content = page().encode()
     with written_whole(HERE / "findings.md") as file:
         file.write(content)

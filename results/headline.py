@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from packed import cells_of
 from tables import COMPARED, DIRECTIONS, HERE, both, printed_for, short
 
-from deepbinaries.experiments.cells import Cell, read_cells
+from deepbinaries.experiments.cells import Cell
 
 README = HERE.parent / "README.md"
 START, END = "<!-- results: start -->", "<!-- results: end -->"
@@ -27,7 +28,7 @@ def lines() -> Iterator[str]:
 
 def compared(dataset: str, rule: str) -> list[Cell]:
     """The cells of a comparison in which pictures and sentences have a code each."""
-    cells = read_cells(HERE / dataset / "cells.jsonl")
+    cells = cells_of(HERE / dataset)
     wanted = ("compare", rule, "separate")
     return [cell for cell in cells if (cell["experiment"], cell["rule"], cell.get("codes")) == wanted]
 

@@ -1,20 +1,19 @@
 """What `deepbinaries reproduce` left in results/reproduce, task by task, and the texts that tables make of it."""
 
 import json
-import lzma
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packed import unpacked
 from tables import DIRECTIONS, TITLES, added, short, signed
 from task_tables import GALLERIES
 
 from deepbinaries.experiments.cells import Cell
 from deepbinaries.experiments.comparison_table import Column
-from deepbinaries.files import read_json, read_lines, written_whole
+from deepbinaries.files import read_json, read_lines
 
-PACKED = "cells.jsonl.xz"
 BITS = 64  # the length of every table that does not say another
 PLACES = tuple(Column(gallery, BITS, direction) for gallery in GALLERIES for direction in DIRECTIONS)
 
@@ -78,17 +77,8 @@ def _by_place(content: Mapping[str, Any]) -> Numbers:
     return found
 
 
-def pack_cells(root: Path) -> None:
-    """Pack what `deepbinaries reproduce` left, where it did: half of what cells say is said a hundred times."""
-    for path in root.glob(f"reproduce/*/{PACKED.removesuffix('.xz')}"):
-        with written_whole(path.with_name(PACKED)) as file:
-            file.write(lzma.compress(path.read_bytes()))
-
-
-def cells_of(root: Path, task: Task) -> list[Cell]:
-    """The cells of a task, as they were packed."""
-    path = root / "reproduce" / task.folder / PACKED
-    return [json.loads(line) for line in lzma.open(path, "rt", encoding="utf-8")] if path.exists() else []
+def reproduced_cells(root: Path, task: Task) -> list[Cell]:
+    return unpacked(root / "reproduce" / task.folder / "cells.jsonl.xz")
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from packed import cells_of
+
 from deepbinaries.experiments.cells import Cell, read_cells
 from deepbinaries.experiments.paper.plans import read_plan
 from deepbinaries.experiments.paper.printed import printed
@@ -29,12 +31,12 @@ COMPARED = TITLES | {("scenes", "all"): "scenes, 3,000 drawn pictures"}
 def tables() -> Iterator[str]:
     """The lines of all tables."""
     for (dataset, rule), title in TITLES.items():
-        cells = [cell for cell in read_cells(HERE / dataset / "cells.jsonl") if cell["rule"] == rule]
+        cells = [cell for cell in cells_of(HERE / dataset) if cell["rule"] == rule]
         yield from of_main(title, [cell for cell in cells if cell["experiment"] == "main"])
     yield from of_regions()
     yield from of_choices()
     for (dataset, rule), title in COMPARED.items():
-        cells = [cell for cell in read_cells(HERE / dataset / "cells.jsonl") if cell["rule"] == rule]
+        cells = [cell for cell in cells_of(HERE / dataset) if cell["rule"] == rule]
         yield from of_comparison(title, [cell for cell in cells if cell["experiment"] == "compare"], dataset)
 
 

@@ -6,9 +6,10 @@ from html import escape
 
 from headline import compared
 from html_tables import Score, Table, dots, folded, paragraph
+from packed import cells_of
 from tables import AS_PRINTED, BITS, DIRECTIONS, HERE, QUERY, mean_at_64, printed_for, short
 
-from deepbinaries.experiments.cells import Cell, read_cells
+from deepbinaries.experiments.cells import Cell
 from deepbinaries.experiments.compare import UNIFIED
 from deepbinaries.experiments.paper.printed import misprints
 from deepbinaries.registry import METHODS
@@ -107,7 +108,7 @@ def told(method: str) -> str:
 
 def _unified(dataset: str, rule: str) -> Iterator[str]:
     """Rows whose gallery items have one code of both views, apart from those they must not be compared with."""
-    cells = [c for c in read_cells(HERE / dataset / "cells.jsonl") if (c["rule"], c.get("codes")) == (rule, UNIFIED)]
+    cells = [c for c in cells_of(HERE / dataset) if (c["rule"], c.get("codes")) == (rule, UNIFIED)]
     if cells:
         found = (table for kind in GALLERIES for table in tables_of([c for c in cells if c["gallery"] == kind]))
         about = paragraph("Gallery items have one code of picture and sentence together, which finds far more.")

@@ -162,7 +162,7 @@ def test_cells_are_found_again_as_they_were_packed(findings, tmp_path):
     folder = tmp_path / "reproduce/iapr22"
     folder.mkdir(parents=True)
     (folder / "cells.jsonl").write_text('{"bits": 64}\n{"bits": 32}\n')
-    findings.pack_cells(tmp_path)
+    findings.pack(tmp_path)
     (folder / "cells.jsonl").unlink()
     iapr22 = next(task for task in findings.TASKS if task.dataset == "iapr22")
-    assert findings.cells_of(tmp_path, iapr22) == [{"bits": 64}, {"bits": 32}]
+    assert findings.reproduced_cells(tmp_path, iapr22) == [{"bits": 64}, {"bits": 32}]

@@ -22,7 +22,7 @@ def load(name):
 
 @pytest.fixture(params=["coco18", "iapr22"])
 def cells(request):
-    return read_cells(RESULTS / request.param / "cells.jsonl")
+    return load("packed").cells_of(RESULTS / request.param)
 
 
 def test_the_tables_are_those_of_the_cells():
