@@ -7,6 +7,7 @@ It can be written again at any time: the card is no part of the model's identity
 
 import argparse
 import json
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from deepbinaries.files import read_json, read_lines, written_whole
 from deepbinaries.model_folder import CONFIG, DESCRIPTION
 
-CELLS = Path("results/photo/cells.jsonl")
+CELLS, WORDS = Path("results/photo/cells.jsonl"), Path("results/photo/words.json")
 TRIED = Path(__file__).with_name("tried.md")  # what a person saw who tried the model
 ORDER = ("dataset", "pictures", "gallery", "direction", "mode", "bits", "model", "rule")
 FIGURES = ("recall_at_1", "recall_at_10", "recall_at_100", "map_all")
@@ -31,9 +32,9 @@ two codes, the more their content has in common. It runs without torch and witho
 - Pictures: EfficientNet-Lite0 at {side} x {side} pixels (the whole picture, stretched), trained further; the mean of
   its map, 1,024 hidden units, 128 values. The backbone is stored in half precision, the rest in bytes; all is computed
   in fp32.
-- Sentences: the first 24 words; {words:,} words are known by their GloVe vectors, which were never trained, so that a
-  word that no caption of the training held works as its neighbours do; convolutions over 1 to 5 words, 1,024 hidden
-  units, 128 values.
+- Sentences: the first 24 words; {words:,} words are known by their GloVe vectors, which were never trained: a word that
+  no caption of the training held lies where its neighbours lie, and MiniLM told what it means; convolutions over 1 to 5
+  words, 1,024 hidden units, 128 values.
 - A bit is the sign of a value. Codes of this model cannot be compared with those of another, nor with those of torch.
 - Agreement of these files with the torch networks: {pictures:.2%} of the bits on {n_pictures:,} photographs,
   {sentences:.2%} on {n_sentences:,} sentences, all of coco18's validation part.
@@ -59,9 +60,11 @@ Checkpoint: SHA-256 `{sha256}`.
 
 ## What was measured
 Recall@k: how often the paired item is among the first k, expected over ties. MAP over the whole gallery. `cca` and
-`dcmh`, which knows labels alone, are other methods on this model's own features. `results/photo/cells.jsonl` has all
-figures, also of real values and of the networks in torch.
+`dcmh`, which knows labels alone, are other methods on this model's own features. `published` photographs were made anew
+from those that were published, 320 pixels on the longest side (iapr22's have 480); `thumbnails` are the data sets' own,
+256 pixels and 4 kB. `results/photo/cells.jsonl` has all figures, also of real values and of the networks in torch.
 {table}
+{unseen}
 
 ## Limits, and what it is bad at
 It learnt from 45,000 captioned photographs, of people, animals, vehicles, food, rooms, streets, beaches and sports;
@@ -85,7 +88,7 @@ def main() -> None:
     write_card(options.folder, options.cells)
 
 
-def write_card(folder: Path, cells: Path = CELLS) -> None:
+def write_card(folder: Path, cells: Path = CELLS, words: Path = WORDS) -> None:
     """Write the card of the model in a folder."""
     config = read_json(folder / CONFIG)
     agreement = config["exported"]["agreement"]
@@ -99,10 +102,23 @@ def write_card(folder: Path, cells: Path = CELLS) -> None:
         n_sentences=agreement["sentences"]["items"],
         sha256=config["exported"]["backbone"]["sha256"],
         table=table(filter(told, map(json.loads, read_lines(cells)))) if cells.exists() else "Nothing yet.",
+        unseen=of_words(read_json(words)) if words.exists() else "",
         tried="\n" + TRIED.read_text(encoding="utf-8") if TRIED.exists() else "",
     )
     with written_whole(folder / DESCRIPTION) as file:
         file.write(text.encode())
+
+
+def of_words(found: Mapping[str, Any]) -> str:
+    """What `words` found, in a paragraph."""
+    said = (
+        f"Words that no caption of the training held: {len(found['words'])} of them, asked as "
+        f'"{found["sentence"].format("...")}", share {found["mean_overlap"]:.1f} of their first {found["k"]} '
+        f"photographs with the nearest word that the captions hold, {found['mean_overlap_at_random']:.1f} with that of "
+        f"another; {found['without_overlap']} share none. Each had been taught, without a photograph, by what MiniLM "
+        f'says of "a photo of a ...". `results/photo/words.json` has each answer beside its neighbour\'s.'
+    )
+    return "\n" + textwrap.fill(said, 120)
 
 
 def told(cell: Mapping[str, Any]) -> bool:
