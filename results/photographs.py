@@ -92,6 +92,7 @@ CHOICE = "choice"  # the experiment whose rows validation items ask
 def choice_rows() -> Iterator[Row]:
     """What the default update and the default image side were chosen from, one run each, the default first."""
     yield Row("tvdb", experiment=CHOICE)
+    yield Row("tvdb", experiment=CHOICE, settings={"image": "whole", "input_dropout": HALF_SILENT["input_dropout"]})
     for update in ({"update": "spectral"}, {"update": "spectral", "eta": 1.0}, {"update": "gram"}):
         yield Row("tvdb", experiment=CHOICE, settings=update)
     half_silent = {"region_dropout": 0.5}

@@ -24,6 +24,7 @@ TITLES = {
     ("iapr22", "all"): "iapr22",
 }
 AS_PRINTED = {"iapr22": "iapr_tc12"}  # the paper's name of a task, where it is one of the paper's
+WHOLE = "the whole picture"
 USUAL_DROPOUT = 0.2  # of what comes in, in the default form
 COMPARED = TITLES | {("scenes", "all"): "scenes, 3,000 drawn pictures"}
 
@@ -87,14 +88,16 @@ def of_choices() -> Iterator[str]:
     rows: dict[str, dict[str, dict[str, list[Cell]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for dataset in dict.fromkeys(dataset for dataset, _ in TITLES):
         for cell in read_cells(HERE / dataset / "choices.jsonl"):
-            kind = "update" if cell["settings"]["image"] == "whole" else "image side, proposals"
+            kind = "update" if of_update(cell) else "image side, proposals"
             rows[kind][tried(cell)][cell["rule"]].append(cell)
     yield "### How the update and the image side were chosen"
     yield ""
     yield "MAP@all at 64 bits, one seed: validation items ask the gallery `clean`; their words are known, no more."
     yield ""
     default = next(iter(rows["update"].values()))
-    rows["image side, proposals"] = {"the whole picture": default} | rows["image side, proposals"]
+    read = rows["image side, proposals"]
+    beside = {name_of: by_rule for name_of, by_rule in read.items() if name_of.startswith(WHOLE)}
+    rows["image side, proposals"] = {WHOLE: default} | beside | read
     for kind, of_kind in rows.items():
         yield f"| {kind} | {' | '.join(rule if rule != 'all' else 'iapr22' for _, rule in TITLES)} |"
         yield "| --- " * (len(TITLES) + 1) + "|"
@@ -103,12 +106,17 @@ def of_choices() -> Iterator[str]:
         yield ""
 
 
+def of_update(cell: Cell) -> bool:
+    """Whether a trial asked for the update; the others asked how pictures are to be read."""
+    return bool(cell["settings"]["image"] == "whole" and cell["settings"]["input_dropout"] <= USUAL_DROPOUT)
+
+
 def tried(cell: Cell) -> str:
     """What was other in a trial."""
     settings = cell["settings"]
-    if settings["image"] == "whole":
+    if of_update(cell):
         return f"`{settings['update']}`" + (f", eta {settings['eta']:g}" if settings["update"] == "spectral" else "")
-    parts = [f"`{settings['image']}`", cell["proposer"]]
+    parts = [WHOLE] if settings["image"] == "whole" else [f"`{settings['image']}`", cell["proposer"]]
     parts += ["256 units"] if settings["hidden"] == 256 else []
     parts += ["half of the regions silent"] if settings["region_dropout"] else []
     parts += [f"input dropout {settings['input_dropout']:g}"] if settings["input_dropout"] > USUAL_DROPOUT else []

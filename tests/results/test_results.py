@@ -78,7 +78,7 @@ def test_validation_items_are_not_learnt_from_where_settings_are_chosen_and_no_q
 
 
 def test_a_trial_is_named_by_what_is_other_in_it():
-    settings = {"image": "whole", "update": "spectral", "eta": 0.3}
+    settings = {"image": "whole", "update": "spectral", "eta": 0.3, "input_dropout": 0.2}
     assert load("tables").tried({"settings": settings, "proposer": "grid"}) == "`spectral`, eta 0.3"
     settings = {"image": "max", "hidden": 256, "region_dropout": 0.5, "input_dropout": 0.4}
     named = load("tables").tried({"settings": settings, "proposer": "yolox"})
