@@ -34,7 +34,8 @@ def misprints(table: str, dataset: str) -> list[str]:
 
 def quoted(table: str) -> list[str]:
     """Which rows of a table the paper took over from elsewhere, as sentences."""
-    return [text for text in _content()["notes"] if "quoted" in text and table == "table1"]
+    found: list[str] = _content()["quoted"].get(table, [])
+    return found
 
 
 @functools.cache
