@@ -30,18 +30,20 @@ two codes, the more their content has in common. It runs without torch and witho
 
 ## What it is
 - Pictures: EfficientNet-Lite0 at {side} x {side} pixels (the whole picture, stretched), trained further; the mean of
-  its map, 1,024 hidden units, 128 values. The backbone is stored in half precision, the rest in bytes; all is computed
-  in fp32.
+  its map, 1,024 hidden units, 128 values. Behind its first block the backbone multiplies whole numbers, of seven bits
+  and eight; all else is stored in bytes and computed in fp32.
 - Sentences: the first 24 words; {words:,} words are known by their GloVe vectors, which were never trained: a word that
   no caption of the training held lies where its neighbours lie, and MiniLM told what it means; convolutions over 1 to 5
   words, 1,024 hidden units, 128 values.
 - A bit is the sign of a value. Codes of this model cannot be compared with those of another, nor with those of torch.
-- Agreement of these files with the torch networks: {pictures:.2%} of the bits on {n_pictures:,} photographs,
+- Agreement of these files with the torch networks: at least {pictures:.2%} of the bits on {n_pictures:,} photographs,
   {sentences:.2%} on {n_sentences:,} sentences, all of coco18's validation part.
 
 ## How it was made
 `recipes/photo` holds the whole recipe. Learnt from: coco18 and iapr22 (their database parts, without validation) and
-the further pairs of coco18's `extra.jsonl`; no photograph and no sentence of a query part.
+the further pairs of coco18's `extra.jsonl`; no photograph and no sentence of a query part. Settings were chosen on
+validation parts, but one: that half of the photographs are shown as published was decided after thumbnails alone had
+been scored on queries.
 Pairs are pulled together and others apart (symmetric InfoNCE on 128 values and on the first 64), softened by how near
 the captions are to each other by MiniLM, which both networks also learn to predict, the network of sentences also of
 172,110 sentences without photographs; a small loss knows labels.

@@ -2,9 +2,10 @@
 
     python -m recipes.photo.ship CHECKPOINT DATA --teachers DATA/teachers --out src/deepbinaries/pretrained/photo
 
-CHECKPOINT is what `train` saved, DATA the folder of coco18. The backbone is stored in half precision, all behind it and
-the words in bytes; everything is computed in full precision. What is written is first proven on photographs and
-sentences of coco18's validation part: a model whose codes are not those of torch is refused.
+CHECKPOINT is what `train` saved, DATA the folder of coco18 and iapr22. The backbone multiplies whole numbers, whose
+ranges are those of photographs that were learnt from; all behind it and the words are stored in bytes and computed in
+full precision. What is written is first proven on photographs and sentences of coco18's validation part: a model whose
+codes are not those of torch is refused.
 """
 
 import argparse
@@ -37,16 +38,21 @@ from deepbinaries.vision.backbones.efficientnet_lite0 import PREPROCESSING, STRI
 from deepbinaries.vision.backbones.onnx_encoder import Preparation, write_encoder
 from deepbinaries.vision.backbones.torch_backbone import TorchBackbone
 from deepbinaries.vision.encoder import RegionEncoder, VisionSettings
+from deepbinaries.vision.reading import read_picture
 from deepbinaries.vision.stretching import stretched
 from recipes.photo.card import write_card
 from recipes.photo.checkpoint import read_networks
 from recipes.photo.networks import BITS, SHORT_BITS, WORDS, Head, PictureNetwork, SentenceNetwork
 from recipes.photo.pixels import SIDE
+from recipes.photo.sources import read_sources
+from recipes.photo.whole_numbers import in_whole_numbers
 
 METHOD, TRAINED_ON, LICENCE = "photo", "coco18, iapr22 and extra, without queries and validation", "Apache-2.0"
 MOST_BYTES = 16_000_000
 PROOF = 500  # photographs and sentences that both encode
 LEAST_AGREEMENT = 0.985  # share of equal bits
+RANGES = 125  # photographs of a source that say how large values between the layers become
+PRECISION = "int8 (products of the backbone behind its first block, weights of the rest), else fp32"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +80,8 @@ def main() -> None:
     words = read_words(options.teachers)
     pictures, sentences = read_networks(options.checkpoint, words.vectors)
     sha256 = hashlib.sha256(options.checkpoint.read_bytes()).hexdigest()
-    found = ship(pictures, sentences, words, proof_of(options.data), sha256, options.out, options.side)
+    taught, proof = taught_of(options.data), proof_of(options.data)
+    found = ship(pictures, sentences, words, taught, proof, sha256, options.out, options.side)
     write_card(options.out, options.cells)
     print(json.dumps({**found, "n_bytes": sum(file.stat().st_size for file in options.out.iterdir())}, indent=1))
 
@@ -85,6 +92,16 @@ def read_words(folder: Path) -> Words:
     return Words(
         Vocabulary.load(folder / "vocabulary.json"), table, float(read_json(folder / "teachers.json")["scale"])
     )
+
+
+def taught_of(data: Path) -> list[bytes]:
+    """Some photographs of coco18 and iapr22 that were learnt from, spread over both."""
+    return [
+        source.dataset.picture(int(row))
+        for source in read_sources(data)
+        if source.name in ("coco18", "iapr22")
+        for row in source.train[:: len(source.train) // RANGES]
+    ]
 
 
 def proof_of(data: Path) -> tuple[list[bytes], list[str]]:
@@ -98,18 +115,21 @@ def ship(
     pictures: PictureNetwork,
     sentences: SentenceNetwork,
     words: Words,
+    taught: Sequence[bytes],
     proof: tuple[Sequence[bytes], Sequence[str]],
     sha256: str,
     out: Path,
     side: int = SIDE,
 ) -> dict[str, Any]:
-    """Write the model's folder, and give back how far it agrees with torch; `sha256` is the checkpoint's."""
+    """Write the model's folder, and give back how far it agrees with torch; `sha256` is the checkpoint's.
+
+    `taught` are photographs that were learnt from, `proof` what both encode.
+    """
     pictures, sentences = pictures.cpu().eval(), sentences.cpu().eval()
     with TemporaryDirectory() as place:
         path = Path(place) / BACKBONE
-        write_encoder(
-            backbone_file(pictures.backbone, side), Preparation(side, "NHWC", None, None, LICENCE, made_of=sha256), path
-        )
+        preparation = Preparation(side, "NHWC", None, None, LICENCE, made_of=sha256)
+        write_encoder(backbone_file(pictures.backbone, side, taught), preparation, path)
         encoder = RegionEncoder(VisionSettings(backbone=f"onnx:{path}", keep=0, side=side, proposer="grid"))
         facts = TowerFacts(BITS, WIDTH, len(words.vocabulary))
         towers = OnnxTowers(facts, image_file(pictures.head), text_file(sentences, words))
@@ -118,10 +138,10 @@ def ship(
         found = measure(model, pictures, sentences, *proof)
         lowest = min(part["equal_bits"] for part in found.values())
         if lowest < LEAST_AGREEMENT:
-            raise Error(f"only {lowest:.2%} of the bits are those of torch", next_step="store the networks in fp16")
+            raise Error(f"only {lowest:.2%} of the bits are those of torch", next_step="store the backbone in fp16")
         model.exported = {
             "hasher": "towers",
-            "precision": "fp16 (backbone) and int8 (the rest), computed in fp32",
+            "precision": PRECISION,
             "backbone": asdict(WeightsCard(sha256, LICENCE, "EfficientNet-Lite0, trained further", PREPROCESSING)),
             "agreement": found,
             "bound": LEAST_AGREEMENT,
@@ -143,8 +163,8 @@ def measure(
     texts: Sequence[str],
 ) -> dict[str, Any]:
     """How far a model agrees with the networks that it was made of."""
-    squares = (np.array(stretched(model.read(photograph), model.encoder.settings.side)) for photograph in photographs)
-    seen = torch.cat([pictures(torch.from_numpy(square)[None].permute(0, 3, 1, 2)) for square in squares])
+    squares = (square(photograph, model.encoder.settings.side) for photograph in photographs)
+    seen = torch.cat([pictures(torch.from_numpy(pixels)[None].permute(0, 3, 1, 2)) for pixels in squares])
     said = sentences(torch.from_numpy(model.vocabulary.encode(texts)))
     return {
         "pictures": agreement(seen.numpy(), model.encode_images(photographs, values=True)),
@@ -152,8 +172,8 @@ def measure(
     }
 
 
-def backbone_file(network: EfficientNetLite0, side: int) -> bytes:
-    """The backbone as an ONNX file of maps, in half precision."""
+def backbone_file(network: EfficientNetLite0, side: int, taught: Sequence[bytes]) -> bytes:
+    """The backbone as an ONNX file of maps, its products those of whole numbers."""
     folded = copy.deepcopy(network)
     fold(folded)
     backbone = TorchBackbone(
@@ -166,7 +186,13 @@ def backbone_file(network: EfficientNetLite0, side: int) -> bytes:
         card=WeightsCard("", LICENCE, "", PREPROCESSING),
         device="cpu",
     )
-    return backbone.to_onnx(maps=True, side=side, precision="fp16")
+    content = backbone.to_onnx(maps=True, side=side, precision="fp32")
+    return in_whole_numbers(content, [square(photograph, side) for photograph in taught])
+
+
+def square(photograph: bytes, side: int) -> NDArray[np.uint8]:
+    """The pixels of a photograph as the package gives them to a backbone, (side, side, 3)."""
+    return np.array(stretched(read_picture(photograph, at_least=2 * side), side))
 
 
 class OfWholePicture(nn.Module):

@@ -40,9 +40,15 @@ def proof():
 
 
 @pytest.fixture(scope="module")
-def shipped(networks, words, proof, tmp_path_factory):
+def taught():
+    scenes = load("scenes", items=6)
+    return [scenes.picture(row) for row in range(3, 6)]
+
+
+@pytest.fixture(scope="module")
+def shipped(networks, words, taught, proof, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shipped") / "photo"
-    shipping.ship(*networks, words, proof, "c" * 64, folder)
+    shipping.ship(*networks, words, taught, proof, "c" * 64, folder)
     return folder
 
 
@@ -64,10 +70,10 @@ def test_both_lengths_are_there_and_the_folder_is_small(shipped):
     assert sum(path.stat().st_size for path in shipped.iterdir()) < 12_000_000  # 40,000 words are 4 MB more
 
 
-def test_networks_that_do_not_agree_are_not_shipped(networks, words, proof, tmp_path, monkeypatch):
+def test_networks_that_do_not_agree_are_not_shipped(networks, words, taught, proof, tmp_path, monkeypatch):
     monkeypatch.setattr(shipping, "LEAST_AGREEMENT", 1.01)
     with pytest.raises(Error, match="of the bits are those of torch"):
-        shipping.ship(*networks, words, proof, "c" * 64, tmp_path / "photo")
+        shipping.ship(*networks, words, taught, proof, "c" * 64, tmp_path / "photo")
     assert not (tmp_path / "photo").exists()
 
 
