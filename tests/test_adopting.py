@@ -2,6 +2,8 @@
 
 import io
 import json
+import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from PIL import Image
 
 from colour_encoders import COLOURS, image_encoder, text_encoder, tokenizer_file
 from deepbinaries.adopting import CLIP, adopt
-from deepbinaries.errors import DataError, UsageError
+from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.hashers.adopted import paired_head, shared_head, turned_to_signs
 from deepbinaries.model import Model
 from deepbinaries.search import LazyModel, index_folder
@@ -97,6 +99,97 @@ def test_more_bits_than_numbers_are_refused(files, tmp_path):
     with pytest.raises(UsageError, match="vectors of 3 numbers have no 64 bits"):
         adopted(files, tmp_path / "model", bits=64)
     assert not (tmp_path / "model").exists()
+
+
+def test_what_cannot_be_read_is_told_and_left_out_with_its_captions(files, tmp_path):
+    broken = b"no picture"
+    pictures = [*PICTURES[:9], broken, broken, *PICTURES[9:]]
+    captions = [f"a photo of a {name}" for name in [*NAMES[:9], "red", "blue", *NAMES[9:]]]
+    told = []
+    model = adopted(files, tmp_path / "model", pictures=pictures, captions=captions, left_out=told.append)
+    without = adopted(files, tmp_path / "other", captions=[f"a photo of a {name}" for name in NAMES])
+    assert [str(error).partition(";")[0] for error in told] == ["the picture is no picture this program can read"]
+    assert model.exported["pictures"] == len(PICTURES)
+    assert model.encode_images(PICTURES) == without.encode_images(PICTURES)
+
+
+def test_what_cannot_be_read_is_an_error_where_nobody_is_told(files, tmp_path):
+    with pytest.raises(PictureError, match="is no picture"):
+        adopted(files, tmp_path / "model", pictures=[*PICTURES, b"no picture"])
+
+
+def test_a_picture_is_read_once_and_several_at_a_time(files, tmp_path, monkeypatch):
+    read, together = [], threading.Barrier(2, timeout=10)
+
+    def counted(self, picture):
+        read.append(picture)
+        together.wait()
+        return read_model(self, picture)
+
+    read_model = Model.read
+    monkeypatch.setattr(Model, "read", counted)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    captions = [f"a photo of a {name}" for name in NAMES for _ in range(2)]
+    adopted(files, tmp_path / "model", pictures=[one for one in PICTURES for _ in range(2)], captions=captions)
+    assert len(read) == len(PICTURES)
+
+
+def test_large_photographs_are_not_decoded_in_full(files, tmp_path):
+    large = io.BytesIO()
+    Image.new("RGB", (1600, 1200), "red").save(large, "JPEG")
+    model = adopted(files, tmp_path / "model")
+    assert model.read(large.getvalue()).size == (200, 150)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"side": 7}, "visual.onnx cannot encode 7 x 7 pixels .*; state the side that it takes"),
+        ({"layout": "NHWC"}, "visual.onnx takes .* which is not NHWC in RGB; state the layout NCHW"),
+        ({"mean": None, "std": None}, "visual.onnx takes .*float.*, but neither mean nor std is stated"),
+    ],
+)
+def test_what_does_not_fit_is_said_of_the_user_s_own_file(files, tmp_path, change, words):
+    files[0].write_bytes(image_encoder(side=SIDE))
+    with pytest.raises(DataError, match=words) as refused:
+        adopted(files, tmp_path / "model", preparation=replace(PLAIN, **change))
+    assert "backbone.onnx" not in str(refused.value)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_no_network_is_said_of_the_user_s_own_file(files, tmp_path, place):
+    files[place].write_bytes(b"no network")
+    with pytest.raises(DataError, match=f"^{files[place]} is no ONNX file"):
+        adopted(files, tmp_path / "model")
+
+
+def test_a_text_encoder_without_a_vector_is_refused_with_captions_too(files, tmp_path):
+    files[1].write_bytes(text_encoder(pooled=False))
+    captions = [f"a photo of a {name}" for name in NAMES]
+    for options in ({}, {"captions": captions}):
+        with pytest.raises(DataError, match=r"textual.onnx gives \(1, 6, 3\) for a sentence, and no vector; export"):
+            adopted(files, tmp_path / "model", **options)
+
+
+def test_an_encoder_that_tells_no_pictures_apart_is_refused(files, tmp_path):
+    with pytest.raises(DataError, match="the picture encoder gives about the same vector for all of 5 pictures"):
+        adopted(files, tmp_path / "model", pictures=[PICTURES[0]] * 5)
+    assert not (tmp_path / "model").exists()
+
+
+def test_an_encoder_that_tells_no_sentences_apart_is_refused():
+    images, texts = np.random.default_rng(0).normal(size=(30, 5)), np.ones((30, 5))
+    for head in (shared_head, paired_head):
+        with pytest.raises(DataError, match="the text encoder gives about the same vector for all of 30 texts"):
+            head(images, texts, 4)
+
+
+@pytest.mark.parametrize("head", [shared_head, paired_head])
+def test_more_bits_than_the_pictures_tell_apart_are_refused(head):
+    images = np.random.default_rng(0).normal(size=(12, 100))
+    with pytest.raises(DataError, match="these pictures differ in 11 directions, too few for 64 bits; .* at most 11"):
+        head(images, images, 64)
+    assert head(images, images, 11)["image_W"].shape == (100, 11)
 
 
 def test_captions_go_with_pictures(files, tmp_path):

@@ -93,6 +93,16 @@ def test_the_values_of_an_item_do_not_depend_on_its_batch(model, pictures):
     assert_allclose(model.encode_texts(sentences, values=True), each, atol=1e-5)
 
 
+def test_large_pictures_are_encoded_a_few_at_a_time(model, pictures, monkeypatch):
+    given = []
+    encode = model.encoder.encode
+    monkeypatch.setattr(model.encoder, "encode", lambda some: (given.append(len(some)), encode(some))[1])
+    monkeypatch.setattr("deepbinaries.features.gathering.ENOUGH", 2 * np.prod(model.read(pictures[0]).size))
+    values = model.encode_images(pictures, values=True)
+    assert given == [2, 2, 1]
+    assert len(values) == 5
+
+
 def test_the_signs_of_the_values_are_the_codes(model):
     sentences = ["a dog", "two boats on the sea"]
     values = model.encode_texts(sentences, values=True)

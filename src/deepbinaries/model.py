@@ -6,12 +6,11 @@ its networks as ONNX files and is opened without torch.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, cast, overload
+from typing import Any, Literal, Self, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from deepbinaries.datasets import digest
 from deepbinaries.datasets.base import PictureFile
 from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.features import Prepared
+from deepbinaries.features.gathering import gathered
 from deepbinaries.features.in_order import in_order
 from deepbinaries.features.inputs import Images, Texts
 from deepbinaries.files import write_json, write_json_lines
@@ -48,12 +48,11 @@ from deepbinaries.vision.backbones import FAMILIES
 from deepbinaries.vision.encoder import RegionEncoder, VisionSettings
 from deepbinaries.vision.reading import as_seen, read_picture
 
-BATCH = 32  # pictures decoded and encoded together
+BATCH = 32  # pictures that are encoded together
 TEXT_BATCH = 1024
 WITHOUT_TORCH = {"towers": OnnxTowers, "adopted": AdoptedPair}  # whatever the method was
 
 Picture = str | Path | bytes | Image.Image  # a path, a file's content, or a picture that is open already
-Item = TypeVar("Item")
 Values = NDArray[np.float32]
 
 
@@ -109,12 +108,9 @@ class Model:
         several = [pictures] if isinstance(pictures, Picture) else list(pictures)
         # While one batch is encoded, threads decode the next.
         with closing(in_order(self.read, several, workers=os.cpu_count() or 1, ahead=2 * BATCH)) as read:
-            found = self._encode(
-                several,
-                lambda some: Images(self.encoder.encode(list(islice(read, len(some))))),
-                batch=BATCH,
-                what="encoding pictures" if progress else "",
-            )
+            shown = track(read, "encoding pictures", total=len(several), mode="" if progress else "quiet")
+            parts = [self.hasher.encode(Images(self.encoder.encode(some))) for some in gathered(shown, BATCH)]
+        found = self._together(parts)
         return found if values else Codes.from_values(found)
 
     @overload
@@ -135,12 +131,10 @@ class Model:
         Sentences without a known word all get the same code, which means nothing: ask `reading` first.
         """
         several = [sentences] if isinstance(sentences, str) else list(sentences)
-        found = self._encode(
-            several,
-            lambda some: Texts(self.vocabulary.encode(some), len(self.vocabulary)),
-            batch=TEXT_BATCH,
-            what="encoding sentences" if progress else "",
-        )
+        starts = range(0, len(several), TEXT_BATCH)
+        shown = track(starts, "encoding sentences", mode="" if progress else "quiet")
+        batches = (self.vocabulary.encode(several[start : start + TEXT_BATCH]) for start in shown)
+        found = self._together([self.hasher.encode(Texts(tokens, len(self.vocabulary))) for tokens in batches])
         return found if values else Codes.from_values(found)
 
     def reading(self, sentence: str) -> Reading:
@@ -160,11 +154,8 @@ class Model:
                 raise PictureError(f"a picture is damaged ({error})", next_step="copy it again") from error
         raise UsageError(f"{type(picture).__name__} is no picture", next_step="give a path, bytes or a PIL picture")
 
-    def _encode(
-        self, items: Sequence[Item], prepare: Callable[[list[Item]], Images | Texts], *, batch: int, what: str
-    ) -> Values:
-        starts = track(range(0, len(items), batch), what, mode="" if what else "quiet")
-        parts = [self.hasher.encode(prepare(list(items[start : start + batch]))) for start in starts]
+    def _together(self, parts: Sequence[Values]) -> Values:
+        """The values of all batches, every one of them a number."""
         values = np.concatenate([np.empty((0, self.bits), dtype=np.float32), *parts])
         if len(bad := np.flatnonzero(~np.isfinite(values).all(axis=1))):
             raise DataError(

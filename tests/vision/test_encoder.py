@@ -226,8 +226,37 @@ def test_a_changed_setting_changes_the_fingerprint(make, change):
     assert make(**change).fingerprint != make().fingerprint
 
 
-def test_only_crops_need_all_the_pixels_there_are(make):
-    assert (make().at_least, make(mode="crop").at_least) == (128, None)
+def test_only_crops_of_regions_need_all_the_pixels_there_are(make):
+    assert (make().at_least, make(mode="crop").at_least, make(mode="crop", keep=0).at_least) == (128, None, 32)
+
+
+def test_whole_pictures_are_given_to_the_backbone_together(make):
+    class Counting(MeanColours):
+        """Notes how many crops it is given."""
+
+        def __init__(self):
+            self.given = []
+
+        def maps(self, _):
+            raise AssertionError("nobody reads the maps")
+
+        def vectors(self, pixels):
+            self.given.append(len(pixels))
+            return super().vectors(pixels)
+
+    backbone = Counting()
+    pictures = [Image.new("RGB", (9, 9), (value, 0, 0)) for value in range(3)]
+    encoded = make(backbone, mode="crop", keep=0).encode(pictures)
+    assert backbone.given == [3]
+    assert encoded[:, 0, 0].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("at_once", [1, 4, 100])
+def test_crops_belong_to_their_picture_however_many_are_given_at_once(make, monkeypatch, at_once):
+    monkeypatch.setattr(encoder_module, "CROPS_AT_ONCE", at_once)
+    pictures = [red_and_blue(), red_and_blue().rotate(180)]
+    encoded = make(mode="crop").encode(pictures)
+    assert_allclose(encoded[:, :, 0], [[100, 100, 50], [0, 0, 50]], atol=3)
 
 
 def test_roi_needs_a_backbone_with_maps(make):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tiny_onnx import constant_network
 
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.vision.backbones import make_backbone
+from deepbinaries.vision.backbones.onnx_encoder import OnnxEncoder, Preparation
 
 STATED = {"side": 4, "layout": "NCHW", "mean": [0, 0.5, 0], "std": [1, 0.5, 2], "licence": "MIT"}
 
@@ -98,14 +100,17 @@ def test_every_part_of_the_preparation_must_be_stated(tmp_path, name):
         ({"layout": "CHW"}, "layout is 'CHW'"),
         ({"licence": ""}, "licence is no text"),
         ({"made_of": 7}, "made_of is no text"),
-        ({"mean": [0, 0]}, r"mean is \[0, 0\]"),
+        ({"mean": [0, 0]}, "mean is 0.0, 0.0; give three numbers"),
+        ({"mean": [True, 0, 0]}, "mean is True, 0.0, 0.0"),
         ({"mean": "grey"}, "mean is 'grey'"),
-        ({"mean": [123.7, 116.3, 103.5]}, "for pixels from 0 to 1: divide by 255"),
+        ({"mean": [123.7, 116.3, 103.5]}, "for pixels from 0 to 1: .* divided by 255"),
         ({"mean": [float("nan"), 0, 0]}, "mean is"),
-        ({"std": [1, 0, 1]}, "std is .* numbers above 0"),
-        ({"std": None}, "only one of mean and std is null"),
-        ({"mean": None, "std": None}, "does not go with the mean and std"),
-        ({"layout": "NHWC"}, "which is not NHWC in RGB"),
+        ({"std": [1, 0, 1]}, "std is 1.0, 0.0, 1.0; give three numbers, 0.001 or more"),
+        ({"std": [1e-320, 1, 1]}, "three numbers, 0.001 or more"),
+        ({"std": [float("inf"), 1, 1]}, "std is inf"),
+        ({"std": None}, "std is none, mean is not"),
+        ({"mean": None, "std": None}, r"takes tensor\(float\), but neither mean nor std is stated"),
+        ({"layout": "NHWC"}, "which is not NHWC in RGB; state the layout NCHW"),
     ],
 )
 def test_a_preparation_that_cannot_be_is_refused(encoder, changes, problem):
@@ -141,9 +146,29 @@ def test_an_encoder_of_other_numbers_is_refused(encoder):
         encoder(mean_colours_of_bytes(INT64), layout="NHWC")
 
 
+def test_an_encoder_of_bytes_wants_no_mean(encoder):
+    with pytest.raises(DataError, match="mine.onnx takes bytes, but mean and std are stated"):
+        encoder(mean_colours_of_bytes(), layout="NHWC")
+
+
+def test_numbers_are_called_the_same_with_and_without_a_point(encoder):
+    whole, real = encoder(mean_colours(), mean=[0, 0, 0]), encoder(mean_colours(), mean=[0.0, 0.0, 0.0])
+    assert whole.card.preprocessing == real.card.preprocessing
+
+
+def test_an_encoder_may_be_opened_with_a_preparation_that_is_stated_nowhere(tmp_path):
+    (tmp_path / "mine.onnx").write_bytes(mean_colours((1, 3, 4, 4)))
+    stated = Preparation(4, "NCHW", (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), "MIT")
+    assert OnnxEncoder(tmp_path / "mine.onnx", preparation=stated).width == 3
+    with pytest.raises(DataError, match=r"mine.onnx cannot encode 8 x 8 pixels .*; state the side that it takes"):
+        OnnxEncoder(tmp_path / "mine.onnx", preparation=replace(stated, side=8))
+
+
 def test_an_answer_that_is_neither_vector_nor_map_is_refused(encoder):
     with pytest.raises(DataError, match=r"gives \(1, 5, 6\), neither a vector nor a map a picture"):
         encoder(constant_network((1, 3, 4, 4), np.zeros((1, 5, 6), np.float32)))
+    with pytest.raises(DataError, match=r"gives \(5, 6\), neither a vector nor a map a picture"):
+        encoder(constant_network((1, 3, 4, 4), np.zeros((5, 6), np.float32)))
 
 
 def test_pictures_of_a_side_that_it_does_not_take_are_refused(encoder):

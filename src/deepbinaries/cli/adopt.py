@@ -23,7 +23,7 @@ def adopt(
     ] = False,
     length: Annotated[int, typer.Option(help="Tokens of a sentence that are read.")] = 77,
     side: Annotated[int, typer.Option(help="Pixels of the squares that the picture encoder takes.")] = 224,
-    mean: Annotated[str, typer.Option(help="Mean of red, green, blue from 0 to 1; default: CLIP's.")] = "",
+    mean: Annotated[str, typer.Option(help="Mean of red, green, blue from 0 to 1, or none; default: CLIP's.")] = "",
     std: Annotated[str, typer.Option(help="Their standard deviations; default: CLIP's.")] = "",
     layout: Annotated[str, typer.Option(help="NCHW or NHWC: where the colours are.")] = "NCHW",
     licence: Annotated[str, typer.Option(help="The licence of the encoders, for the model card.")] = "",
@@ -33,25 +33,31 @@ def adopt(
 
     Example: deepbinaries adopt ~/Pictures --image visual.onnx --text textual.onnx --tokenizer tokenizer.json --out clip
     """
-    from dataclasses import replace
-
     from deepbinaries.adopting import CLIP
     from deepbinaries.adopting import adopt as make_model
     from deepbinaries.cli.encode import picture_files
+    from deepbinaries.vision.backbones.onnx_encoder import Preparation
 
     free_path(out)
-    if layout not in ("NCHW", "NHWC"):
-        raise UsageError(f"layout is {layout!r}", next_step="give NCHW or NHWC")
-    preparation = replace(CLIP, side=side, layout=layout, licence=licence or CLIP.licence)
-    preparation = replace(preparation, mean=_three(mean, preparation.mean), std=_three(std, preparation.std))
-    files = picture_files(pictures)
+    means, deviations = _three(mean, CLIP.mean), _three(std, CLIP.std)
+    try:
+        preparation = Preparation(side, layout, means, deviations, licence or CLIP.licence)
+    except UsageError as error:  # it begins with a name, which is that of the option
+        raise UsageError(f"--{error.problem}", next_step=error.next_step) from error
+    files = list(dict.fromkeys(picture_files(pictures)))  # folders may lie in each other
     if captions:
         files = [file for file in files if file.with_suffix(".txt").is_file()]
     if len(files) > MOST_PICTURES:
         complain(f"the head is fitted on the first {MOST_PICTURES:,} of {len(files):,} pictures")
-    files, sentences = _readable(files[:MOST_PICTURES]), list[str]()
+    files, sentences = files[:MOST_PICTURES], list[str]()
     if captions:
         files, sentences = _with_captions(files)
+    unreadable: list[PictureError] = []
+
+    def leave_out(error: PictureError) -> None:
+        complain(f"left out: {error}")
+        unreadable.append(error)
+
     model = make_model(
         image,
         text,
@@ -62,8 +68,14 @@ def adopt(
         bits=bits,
         length=length,
         preparation=preparation,
+        left_out=leave_out,
     )
-    facts = {"model": str(out), "bits": model.bits, "pictures": len(files), "captions": len(sentences)}
+    facts = {
+        "model": str(out),
+        "bits": model.bits,
+        "pictures": len(set(files)) - len(unreadable),
+        "captions": model.exported["pictures"] if captions else 0,
+    }
     if as_json:
         write_json(facts)
     else:
@@ -71,15 +83,17 @@ def adopt(
 
 
 def _three(text: str, default: tuple[float, ...] | None) -> tuple[float, ...] | None:
-    """Three numbers of an option."""
+    """Three numbers of an option; none for an encoder that takes bytes."""
     if not text:
         return default
+    if text == "none":
+        return None
     try:
         numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
         numbers = ()
     if len(numbers) != 3:
-        raise UsageError(f"{text!r} is no colour", next_step="give three numbers such as 0.5,0.5,0.5")
+        raise UsageError(f"{text!r} is no colour", next_step="give three numbers such as 0.5,0.5,0.5, or none")
     return numbers
 
 
@@ -91,18 +105,3 @@ def _with_captions(files: list[Path]) -> tuple[list[Path], list[str]]:
     if not pairs:
         raise DataError("no picture has a caption beside it", next_step="write NAME.txt, or leave --captions out")
     return [file for file, _ in pairs], [caption for _, caption in pairs]
-
-
-def _readable(files: list[Path]) -> list[Path]:
-    """Those pictures that can be read."""
-    from deepbinaries.datasets.base import PictureFile
-    from deepbinaries.vision import read_picture
-
-    kept = []
-    for file in files:
-        try:
-            read_picture(PictureFile(file).read(), name=str(file), at_least=32)
-            kept.append(file)
-        except PictureError as error:
-            complain(f"left out: {error}")
-    return kept

@@ -28,6 +28,7 @@ from deepbinaries.onnx_files import MAX_BYTES, first_line, open_network
 METHOD = "adopted"
 TEXT = "text.onnx"
 ROUNDS = 50  # of the rotation; it hardly changes after them
+ALIKE = 1e-5  # mean square distance from the mean: vectors that are rounded to half precision are 1e-7 apart
 SHRINKAGE = 0.1  # of the covariances towards a ball: captions are few beside the numbers of a vector
 
 Floats = NDArray[np.float64]
@@ -87,10 +88,16 @@ class TextEncoder:
                 f"{self._path} cannot encode {tokens.shape[1]} tokens ({first_line(error)})",
                 next_step="check that the tokenizer and its length belong to this encoder",
             ) from error
-        vectors = [output for output in outputs if output.ndim == 2]
+        vectors = [output for output in outputs if np.ndim(output) == 2 and len(output) == 1]
+        if not vectors:
+            shapes = ", ".join(str(np.shape(output)) for output in outputs)
+            raise DataError(
+                f"{self._path} gives {shapes} for a sentence, and no vector",
+                next_step="export the text encoder with an output (n, d): a vector a sentence",
+            )
         fitting = [output for output in vectors if width in (None, output.shape[1])]
         if not fitting:
-            widths = ", ".join(str(output.shape[1]) for output in vectors) or "no"
+            widths = ", ".join(str(output.shape[1]) for output in vectors)
             raise DataError(
                 f"{self._path} gives vectors of {widths} numbers, not of {width}",
                 next_step="give the two encoders of one model, or captions to fit the head on",
@@ -149,7 +156,8 @@ class AdoptedPair:
 
 def shared_head(images: NDArray[Any], texts: NDArray[Any], bits: int, seed: int = 0) -> dict[str, NDArray[Any]]:
     """The head for vectors (n, d) of one space; `texts` are any sentences: only their mean is taken."""
-    X, mean = _centred(images, bits)
+    X, mean = _centred(images, bits, "picture")
+    check_directions(X, bits)
     if texts.shape[1] != images.shape[1]:
         raise DataError(
             f"pictures have {images.shape[1]} numbers and sentences {texts.shape[1]}: that is no common space",
@@ -157,12 +165,13 @@ def shared_head(images: NDArray[Any], texts: NDArray[Any], bits: int, seed: int 
         )
     main = np.linalg.eigh(X.T @ X)[1][:, ::-1][:, :bits]
     W = main @ turned_to_signs(X @ main, seed)
-    return _arrays(mean, W, unit(texts).mean(axis=0), W)
+    return _arrays(mean, W, _centred(texts, bits, "text")[1], W)
 
 
 def paired_head(images: NDArray[Any], texts: NDArray[Any], bits: int, seed: int = 0) -> dict[str, NDArray[Any]]:
     """The head for vectors (n, d) and (n, e) of which row i of both belong together."""
-    (X, mean_x), (Y, mean_y) = _centred(images, bits), _centred(texts, bits)
+    (X, mean_x), (Y, mean_y) = _centred(images, bits, "picture"), _centred(texts, bits, "text")
+    check_directions(X, bits)
     Wx, Wy = _whitening(X), _whitening(Y)
     U, agreement, Vt = np.linalg.svd(Wx.T @ (X.T @ Y / len(X)) @ Wy, full_matrices=False)
     Wx, Wy = Wx @ U[:, :bits] * agreement[:bits], Wy @ Vt.T[:, :bits] * agreement[:bits]
@@ -196,7 +205,17 @@ def unit(vectors: NDArray[Any]) -> Floats:
     return scaled
 
 
-def _centred(vectors: NDArray[Any], bits: int) -> tuple[Floats, Floats]:
+def check_directions(X: Floats, bits: int) -> None:
+    """Refuse centred vectors that differ in fewer directions than there are bits: the other bits would be noise."""
+    directions = int(np.linalg.matrix_rank(X.T @ X, hermitian=True))
+    if directions < bits:
+        raise DataError(
+            f"these pictures differ in {directions} directions, too few for {bits} bits",
+            next_step=f"give some hundred different ones, or ask for at most {directions} bits",
+        )
+
+
+def _centred(vectors: NDArray[Any], bits: int, side: str) -> tuple[Floats, Floats]:
     if vectors.shape[1] < bits:
         raise UsageError(
             f"vectors of {vectors.shape[1]} numbers have no {bits} bits", next_step=f"at most {vectors.shape[1]}"
@@ -205,7 +224,13 @@ def _centred(vectors: NDArray[Any], bits: int) -> tuple[Floats, Floats]:
         raise DataError(f"a head cannot be fitted on {len(vectors)} pictures", next_step="give some hundred")
     X = unit(vectors)
     mean: Floats = X.mean(axis=0)
-    return X - mean, mean
+    X -= mean
+    if np.square(X).sum(axis=1).mean() < ALIKE:
+        raise DataError(
+            f"the {side} encoder gives about the same vector for all of {len(X):,} {side}s",
+            next_step="check that it is the right file, and that its input is prepared as it wants",
+        )
+    return X, mean
 
 
 def _whitening(X: Floats) -> Floats:

@@ -31,6 +31,7 @@ MODES = ("roi", "crop")
 MULTIPLE = 32  # the stride of the default backbone
 MAX_SIDE = 2048
 AT_ONCE = 128  # pictures; their maps at 448 pixels take 64 MB on a GPU
+CROPS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,10 @@ class RegionEncoder:
     @property
     def at_least(self) -> int | None:
         """The pixels that a picture's sides should have; a larger JPEG may be decoded to fewer. None: all it has."""
-        return 2 * self.settings.side if self.settings.mode == "roi" else None
+        if self.settings.mode == "roi":
+            return 2 * self.settings.side
+        # Regions that are cut out of a picture want all its pixels; the whole of it becomes a square of one side.
+        return None if self.settings.keep else 2 * self._backbone.crop_side
 
     @property
     def at_once(self) -> int:
@@ -141,7 +145,8 @@ class RegionEncoder:
         self, pictures: Sequence[Picture], ids: Sequence[str], threads: ThreadPoolExecutor
     ) -> tuple[NDArray[np.float32], NDArray[np.floating]]:
         """Boxes of some pictures, (n, keep + 1, 4), and their features, (n, keep + 1, width)."""
-        maps = self._maps(pictures, threads) if self._backbone.stride else None
+        needed = self.settings.keep or self.settings.mode == "roi"  # to choose regions by, or to take them from
+        maps = self._maps(pictures, threads) if self._backbone.stride and needed else None
         proposer: Any = self._proposer
         if not self.settings.keep:
             boxes = np.tile(WHOLE_PICTURE, (len(pictures), 1, 1))
@@ -191,12 +196,15 @@ class RegionEncoder:
     def _of_crops(
         self, pictures: Sequence[Picture], boxes: NDArray[np.float32], threads: ThreadPoolExecutor
     ) -> NDArray[np.float32]:
-        """One vector a region, (n, keep + 1, width); a picture at a time, since each is many crops."""
-        vectors = []
-        for picture, of_picture in zip(pictures, boxes, strict=True):
-            crops = threads.map(partial(crop, as_image(picture), side=self._backbone.crop_side), of_picture)
+        """One vector a region, (n, keep + 1, width)."""
+        vectors, (n, of_picture, _) = [], boxes.shape
+        at_once = max(1, CROPS_AT_ONCE // of_picture)
+        for start in range(0, n, at_once):
+            several = [as_image(picture) for picture in pictures[start : start + at_once] for _ in range(of_picture)]
+            regions = boxes[start : start + at_once].reshape(-1, 4)
+            crops = threads.map(partial(crop, side=self._backbone.crop_side), several, regions)
             vectors.append(self._backbone.vectors(np.stack(list(crops))))
-        return np.stack(vectors)
+        return np.concatenate(vectors).reshape(n, of_picture, -1)
 
 
 def crop(picture: Image.Image, box: NDArray[np.floating], side: int) -> NDArray[np.uint8]:

@@ -10,6 +10,7 @@ An output (n, d) is a vector a picture; an output (n, d, h, w) is a map.
 
 import hashlib
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from deepbinaries.onnx_files import MAX_BYTES, first_line, open_network
 from deepbinaries.vision.backbones import WeightsCard
 
 MAX_SIDE = 4096
+MIN_STD = 0.001  # 1 / 255 turns pixels from 0 to 1 into bytes; what is smaller by far makes infinities of them
 CHANNELS = 3
 LAYOUTS = ("NCHW", "NHWC")
 TYPES = {"tensor(uint8)": np.uint8, "tensor(float)": np.float32, "tensor(float16)": np.float16}
@@ -31,7 +33,7 @@ TYPES = {"tensor(uint8)": np.uint8, "tensor(float)": np.float32, "tensor(float16
 
 @dataclass(frozen=True)
 class Preparation:
-    """What the file beside an encoder states."""
+    """What the file beside an encoder states; nonsense is refused."""
 
     side: int
     layout: str  # "NCHW" or "NHWC"
@@ -39,6 +41,27 @@ class Preparation:
     std: tuple[float, ...] | None
     licence: str
     made_of: str = ""  # SHA-256 of the weights that the encoder was exported from, where that is known
+
+    def __post_init__(self) -> None:
+        if type(self.side) is not int or not 1 <= self.side <= MAX_SIDE:
+            raise UsageError(f"side is {self.side!r}", next_step=f"give whole pixels, 1 to {MAX_SIDE}")
+        if self.layout not in LAYOUTS:
+            raise UsageError(f"layout is {self.layout!r}", next_step="give NCHW or NHWC")
+        if not isinstance(self.licence, str) or not self.licence:
+            raise UsageError("licence is no text", next_step="state the licence of the weights")
+        if not isinstance(self.made_of, str):
+            raise UsageError("made_of is no text", next_step="state the SHA-256 of the weights, or leave it out")
+        for name, numbers in (("mean", self.mean), ("std", self.std)):
+            if numbers is not None and (len(numbers) != CHANNELS or not all(map(_is_share, numbers))):
+                raise UsageError(
+                    f"{name} is {_written(numbers)}",
+                    next_step="give three numbers for pixels from 0 to 1: those for bytes divided by 255",
+                )
+        if (self.mean is None) != (self.std is None):
+            null, given = ("mean", "std") if self.mean is None else ("std", "mean")
+            raise UsageError(f"{null} is none, {given} is not", next_step="state both, or none for both (null in JSON)")
+        if self.std is not None and min(self.std) < MIN_STD:
+            raise UsageError(f"std is {_written(self.std)}", next_step=f"give three numbers, {MIN_STD} or more")
 
     def __str__(self) -> str:
         return "RGB bytes" if self.mean is None else f"RGB, (x / 255 - mean) / std, mean {self.mean}, std {self.std}"
@@ -52,11 +75,11 @@ def load(path: str, *, weights: str | Path | None = None, device: str = "cpu") -
 
 
 class OnnxEncoder:
-    """An ONNX file behind the contract of a backbone."""
+    """An ONNX file behind the contract of a backbone, its pixels prepared as given, or else as stated beside it."""
 
-    def __init__(self, path: Path, device: str = "cpu"):
+    def __init__(self, path: Path, device: str = "cpu", *, preparation: Preparation | None = None):
         content = read_bytes(path, limit=MAX_BYTES)
-        preparation = read_preparation(path)
+        preparation = preparation or read_preparation(path)
         self._path = path
         self.preparation = preparation
         # A thread a picture keeps all cores busy, however many there are; threads inside of one picture do not.
@@ -73,7 +96,7 @@ class OnnxEncoder:
         )
         # One black picture says more than the shapes in the file, which may leave sides and widths open.
         output = self._run(np.zeros((1, self.crop_side, self.crop_side, CHANNELS), dtype=np.uint8))
-        if output.ndim not in (2, 4):
+        if output.ndim not in (2, 4) or len(output) != 1:
             raise DataError(
                 f"{path} gives {output.shape}, neither a vector nor a map a picture",
                 next_step="export an encoder whose first output is (n, d) or (n, d, h, w)",
@@ -107,9 +130,10 @@ class OnnxEncoder:
             output: NDArray[Any] = self._session.run(None, {self._input.name: prepared})[0]
         except Exception as error:  # onnxruntime's errors have no family of their own
             _, height, width, _ = pixels.shape
+            side = self.preparation.side
             raise DataError(
-                f"{self.name} cannot encode {width} x {height} pixels ({first_line(error)})",
-                next_step=f"use a side that it takes, such as the {self.preparation.side} stated beside it",
+                f"{self._path} cannot encode {width} x {height} pixels ({first_line(error)})",
+                next_step="state the side that it takes" if width == side else f"use the side that is stated, {side}",
             ) from error
         return output.astype(np.float32)
 
@@ -143,34 +167,27 @@ def read_preparation(path: Path) -> Preparation:
     for name in names:
         if name not in stated:
             raise DataError(f"{beside} does not state {name!r}", next_step=f"state {', '.join(names)}")
-    side = stated["side"]
-    if type(side) is not int or not 1 <= side <= MAX_SIDE:
-        raise DataError(f"{beside}: side is {side!r}", next_step=f"give whole pixels, 1 to {MAX_SIDE}")
-    if stated["layout"] not in LAYOUTS:
-        raise DataError(f"{beside}: layout is {stated['layout']!r}", next_step="give NCHW or NHWC")
-    if not isinstance(stated["licence"], str) or not stated["licence"]:
-        raise DataError(f"{beside}: licence is no text", next_step="state the licence of the weights")
-    mean, std = (_three(stated[name], name, beside) for name in ("mean", "std"))
-    if (mean is None) != (std is None):
-        raise DataError(f"{beside}: only one of mean and std is null", next_step="state both, or null for both")
-    if std is not None and min(std) <= 0:
-        raise DataError(f"{beside}: std is {std}", next_step="give three numbers above 0")
-    if not isinstance(stated.get("made_of", ""), str):
-        raise DataError(f"{beside}: made_of is no text", next_step="state the SHA-256 of the weights, or leave it out")
-    return Preparation(side, stated["layout"], mean, std, stated["licence"], stated.get("made_of", ""))
+    for name in ("mean", "std"):
+        if stated[name] is not None and not isinstance(stated[name], list):
+            raise DataError(f"{beside}: {name} is {stated[name]!r}", next_step="give three numbers, or null")
+    # 1 and 1.0 are the same preparation, and shall be called the same.
+    mean, std = (
+        None if stated[name] is None else tuple(float(x) if type(x) is int else x for x in stated[name])
+        for name in ("mean", "std")
+    )
+    try:
+        return Preparation(stated["side"], stated["layout"], mean, std, stated["licence"], stated.get("made_of", ""))
+    except UsageError as error:
+        raise DataError(f"{beside}: {error.problem}", next_step=error.next_step) from error
 
 
-def _three(value: Any, name: str, beside: Path) -> tuple[float, ...] | None:
-    """Three numbers for pixels from 0 to 1, or none."""
-    if value is None:
-        return None
-    numbers = value if isinstance(value, list) else []
-    if len(numbers) != CHANNELS or not all(type(number) in (int, float) for number in numbers):
-        raise DataError(f"{beside}: {name} is {value!r}", next_step="give three numbers, or null")
-    # NaN and infinity fail this comparison too.
-    if not all(-2 <= number <= 2 for number in numbers):
-        raise DataError(f"{beside}: {name} is {value!r}", next_step="give it for pixels from 0 to 1: divide by 255")
-    return tuple(float(number) for number in numbers)
+def _is_share(number: object) -> bool:
+    """Whether this may be a mean, or a standard deviation, of pixels from 0 to 1; some encoders want others."""
+    return isinstance(number, int | float) and not isinstance(number, bool) and -2 <= number <= 2
+
+
+def _written(numbers: tuple[object, ...]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _check_input(session: Any, preparation: Preparation, path: Path) -> Any:
@@ -185,16 +202,27 @@ def _check_input(session: Any, preparation: Preparation, path: Path) -> Any:
     stated = found.shape[preparation.layout.index("C")]
     if preparation.layout not in possible and (possible or isinstance(stated, int)):  # an open axis may be any
         raise DataError(
-            f"{path} takes {found.shape}, which is not {preparation.layout} in RGB", next_step=f"mend {path.name}.json"
+            f"{path} takes {_axes(found.shape)}, which is not {preparation.layout} in RGB",
+            next_step=f"state the layout {possible[0]}" if possible else "export an encoder of pictures in RGB",
         )
     if found.type not in TYPES:
         raise DataError(f"{path} takes {found.type}", next_step="export an encoder of bytes or floats")
-    if (found.type == "tensor(uint8)") != (preparation.mean is None):
+    if found.type == "tensor(uint8)" and preparation.mean is not None:
         raise DataError(
-            f"{path} takes {found.type}, which does not go with the mean and std stated beside it",
-            next_step="state both for floats, and null for both for bytes",
+            f"{path} takes bytes, but mean and std are stated", next_step="state none for both (null in JSON)"
         )
+    if found.type != "tensor(uint8)" and preparation.mean is None:
+        raise DataError(f"{path} takes {found.type}, but neither mean nor std is stated", next_step="state both")
     return found
+
+
+def _axes(shape: Sequence[int | str | None]) -> str:
+    """A shape as people write it; an axis may be open without a name.
+
+    >>> _axes(["n", 3, None, None])
+    'n x 3 x ? x ?'
+    """
+    return " x ".join("?" if axis is None else str(axis) for axis in shape)
 
 
 def _prepare(pixels: NDArray[np.uint8], preparation: Preparation, kind: str) -> NDArray[Any]:
