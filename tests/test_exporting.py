@@ -167,6 +167,12 @@ def test_too_little_agreement_is_refused_and_nothing_is_written(model, pictures,
     assert list(tmp_path.iterdir()) == []
 
 
+def test_it_is_told_when_the_pictures_were_drawn(model, tmp_path, pictures):
+    own, drawn = (export(model, tmp_path / name, pictures=some) for name, some in (("own", pictures), ("drawn", ())))
+    assert (own["pictures"]["drawn"], drawn["pictures"]["drawn"]) == (False, True)
+    assert json.loads((tmp_path / "drawn" / "config.json").read_text())["exported"]["agreement"]["pictures"]["drawn"]
+
+
 def test_what_is_exported_already_is_refused(loaded, tmp_path):
     with pytest.raises(UsageError, match="exported already"):
         export(loaded, tmp_path / "model")

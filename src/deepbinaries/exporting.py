@@ -40,16 +40,19 @@ def export(
 ) -> dict[str, Any]:
     """Write a model that needs no torch, and give back how far it agrees with the one it was made of.
 
-    Both encode the `pictures`, or drawn ones where there are none, and sentences of known words. Less agreement than
-    `BOUNDS` asks for is an error unless `force`; nothing is written then.
+    Both encode the `pictures`, or drawn ones where there are none, and sentences of known words; the answer says which.
+    Less agreement than `BOUNDS` asks for is an error unless `force`; nothing is written then.
     """
     check_precision(precision)
     check_free(Path(folder))
     if model.exported:
-        raise UsageError("this model is exported already", next_step="copy its folder, or export the trained one")
+        raise UsageError(
+            "this model is exported already and needs no torch", next_step="use it as it is, or export the trained one"
+        )
     with TemporaryDirectory() as place:
         made = without_torch(model, Path(place), precision=precision, proposer_path=proposer_path)
         agreement = measure(model, made, pictures or drawn_pictures())
+        agreement["pictures"]["drawn"] = not pictures
         lowest = min(side["equal_bits"] for side in agreement.values())
         if lowest < BOUNDS[precision] and not force:
             raise Error(

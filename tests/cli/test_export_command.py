@@ -69,6 +69,20 @@ def test_it_tells_what_it_wrote_and_how_far_it_agrees(trained, photographs, tmp_
     assert told["bytes"] == sum(file.stat().st_size for file in (tmp_path / "m").iterdir())
 
 
+def test_it_says_that_pictures_were_drawn_and_how_to_give_others(trained, photographs, tmp_path, capsys):
+    assert run("export", trained, "--out", tmp_path / "m") == 0
+    out, err = capsys.readouterr()
+    assert "equal bits, 32 drawn pictures: " in out
+    assert "--check FOLDER proves it on your own" in err
+    assert run("export", trained, "--out", tmp_path / "n", "--check", photographs) == 0
+    assert "drawn" not in "".join(capsys.readouterr())
+
+
+def test_a_model_of_the_package_is_known_by_its_name_and_is_exported_already(tmp_path, capsys):
+    assert run("export", "photo", "--out", tmp_path / "m") == 2
+    assert "this model is exported already and needs no torch; use it as it is" in capsys.readouterr().err
+
+
 def test_no_folder_is_written_over(trained, exported, capsys):
     assert run("export", trained, "--out", exported) == 2
     assert "exists" in capsys.readouterr().err

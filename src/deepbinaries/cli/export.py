@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from deepbinaries.cli.output import AsJson, free_path, write_json, write_text
+from deepbinaries.cli.output import AsJson, complain, free_path, write_json, write_text
 from deepbinaries.cli.train import BackboneWeights, ProposerPath
 
 MOST_CHECKED = 256  # pictures; torch and onnxruntime both encode them
@@ -21,13 +21,13 @@ class Precision(StrEnum):
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="The folder of a trained model.")],
+    model: Annotated[str, typer.Argument(help="The folder of a trained model.")],
     out: Annotated[Path, typer.Option(help="The exported model's folder, which does not exist yet.")],
     precision: Annotated[
         Precision, typer.Option(help="fp16 halves the files; int8 also computes the last layers in whole numbers.")
     ] = Precision.FP32,
     check: Annotated[
-        Path | None, typer.Option(help="A folder of pictures to prove it on; default: generated ones.")
+        Path | None, typer.Option(help="A folder of pictures to prove it on; default: drawn ones.")
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write it even where too few bits are those of torch.")
@@ -56,5 +56,8 @@ def export(
         return
     lines = [f"model: {out}", f"precision: {precision.value}", f"megabytes: {n_bytes / 1e6:.1f}"]
     for side, of_side in agreement.items():
-        lines.append(f"equal bits, {of_side['items']:,} {side}: {of_side['equal_bits']:.4%}")
+        kind = "drawn " * of_side.get("drawn", False) + side
+        lines.append(f"equal bits, {of_side['items']:,} {kind}: {of_side['equal_bits']:.4%}")
     write_text("\n".join(lines))
+    if check is None:
+        complain("it was proven on drawn pictures; --check FOLDER proves it on your own")
