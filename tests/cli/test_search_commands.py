@@ -94,6 +94,15 @@ def test_a_nonsense_query_matches_nothing_and_the_exit_code_says_so(capsys):
     assert "nothing here matches" in err
 
 
+@pytest.mark.usefixtures("inside")
+def test_a_sentence_of_which_little_is_known_matches_nothing_and_the_reason_is_told(capsys):
+    assert run("search", "a dog xyzzy plugh", "--device", "cpu") == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "2 of 4 words are unknown, so nothing counts as a match" in err
+    assert "--all shows it" in err
+
+
 def test_captions_are_found_by_a_picture(inside, capsys):
     answer = answer_of(capsys, "3.jpg", "--sentences", "--all")
     assert {hit["sentence"] for hit in answer["hits"]} == {path.read_text() for path in inside.glob("*.txt")}

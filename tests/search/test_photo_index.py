@@ -274,6 +274,43 @@ def test_damaged_metadata_is_told_and_the_pictures_are_found(library):
     assert library.paths("green", k=1)
 
 
+def test_captions_that_are_left_out_are_told_by_reason(library):
+    (library.root / "reds/1.txt").write_bytes(b"a red caf\xe9")
+    (library.root / "greens/metadata.csv").write_text("file_name,caption\n1.png,green\ngone.png,x\nlost.png,y\n")
+    report = library.index()
+    assert report.sentences == 1
+    assert report.notes == [
+        "captions left out, 2: a row names a picture that is not there "
+        f"(first: {library.root / 'greens/metadata.csv'} line 3, greens/gone.png)",
+        "captions left out, 1: its metadata has no row for it (greens/2.png)",
+        "captions left out, 1: its text is not valid UTF-8 (reds/1.png)",
+    ]
+    assert library.index().notes == report.notes
+
+
+def test_sentences_that_go_are_told_and_counted(library):
+    for number in (1, 2):
+        (library.root / f"reds/{number}.txt").write_text(f"a red field\nnumber {number}\n")
+    assert library.index().notes == []
+    (library.root / "reds/metadata.csv").write_text("file_name,caption\nunknown.png,x\n")
+    report = library.index()
+    assert (report.sentences, report.unsaid, report.changed) == (0, 4, True)
+    assert report.notes[0].startswith("captions left out, 2: its metadata has no row for it")
+    assert report.notes[-1] == "4 sentences were removed: they stand beside no readable picture any more"
+    assert not library.index().changed
+
+
+def test_a_sentence_goes_with_its_file_and_with_a_picture_that_cannot_be_read_any_more(library):
+    for number in (1, 2):
+        (library.root / f"reds/{number}.txt").write_text("a red field")
+    library.index()
+    (library.root / "reds/1.txt").unlink()
+    note = "1 sentence was removed: it stands beside no readable picture any more"
+    assert library.index().notes == [note]
+    (library.root / "reds/2.png").write_bytes(b"no picture")
+    assert library.index().notes == [note]
+
+
 def test_a_folder_of_something_else_is_not_made_an_index(library, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/chapter.tex").touch()

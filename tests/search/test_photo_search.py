@@ -15,6 +15,7 @@ from plain_model import PlainFolder
 from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.search import Collection, Filter, Part, parse
 from deepbinaries.search.catalogue import Catalogue
+from deepbinaries.search.relevance import Null
 
 DAYS = ("2019-12-31", "2020-01-01", "2020-05-31", "2020-06-01", "2021-07-15")
 
@@ -46,6 +47,12 @@ def photographs(tmp_path_factory):
 def collection(photographs):
     with Collection(photographs.root, model=photographs.by) as collection:
         yield collection
+
+
+@pytest.fixture
+def everything_near(monkeypatch):
+    """Distances by themselves would make everything a strong match."""
+    monkeypatch.setattr(Null, "judge", lambda _, ranked, **__: np.zeros(len(ranked.distances), dtype=np.int64))
 
 
 def all_hits(collection, sentence="red", **options):
@@ -185,6 +192,44 @@ def test_nothing_matches_what_no_photograph_shows_and_the_nearest_are_offered(co
 
 def test_words_past_the_model_s_length_are_told(collection):
     assert "left out: blue" in collection.by_text("red " * 12 + "blue").notes[0]
+
+
+def test_of_many_words_past_the_length_the_first_are_told_and_the_others_counted(collection):
+    (note,) = collection.by_text("red " * 1200).notes
+    assert note.endswith(f"left out: {', '.join(['red'] * 10)} and 1,178 more")
+
+
+def test_a_long_sentence_that_is_not_understood_is_not_repeated_whole(collection):
+    (note,) = [note for note in collection.by_text("xyzzy " * 1000).notes if note.startswith("no word of")]
+    assert len(note) < 120
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict", "notes"),
+    [
+        ("red", "strong", ()),
+        ("a red zebra", "weak", ("1 of 3 words is unknown, so no match counts as strong",)),
+        ("red zebra", "weak", ("1 of 2 words is unknown, so no match counts as strong",)),  # it may be a name
+        ("a red zebra and a zebra", "strong", ()),
+        ("the red of this zebra and that giraffe", "strong", ()),
+        ("a red zebra and giraffe", "weak", ("2 of 5 words are unknown, so no match counts as strong",)),
+        ("red rosso spiaggia", "none", ("2 of 3 words are unknown, so nothing counts as a match",)),
+        ("a red sulla spiaggia", "none", ("2 of 4 words are unknown, so nothing counts as a match",)),
+    ],
+)
+@pytest.mark.usefixtures("everything_near")
+def test_what_is_found_is_judged_no_better_than_the_sentence_is_known(collection, sentence, verdict, notes):
+    answer = collection.by_text(sentence)
+    assert (answer.verdict, answer.notes) == (verdict, notes)
+    assert bool(answer.hits) == (verdict != "none")
+    assert {hit.strength for hit in answer.nearest} <= {"none"}
+    assert len(collection.by_text(sentence, least="none").hits) == len(collection.by_text("red", least="none").hits)
+
+
+@pytest.mark.usefixtures("everything_near")
+def test_one_part_of_unknown_words_spoils_the_whole_query(collection):
+    answer = collection.search(parse(["red", "+", "a red sulla spiaggia"]))
+    assert (answer.verdict, answer.hits) == ("none", ())
 
 
 def test_look_alikes_are_folded_and_can_be_unfolded(tmp_path):

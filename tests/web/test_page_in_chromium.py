@@ -186,6 +186,12 @@ def test_a_word_that_is_not_known_leads_to_the_nearest_one(page):
     expect(page.locator("#q")).to_have_value("a red")
 
 
+def test_the_page_says_why_a_sentence_of_which_little_is_known_finds_nothing(page):
+    ask(page, "a red sulla spiaggia")
+    expect(page.locator("#summary")).to_contain_text("Nothing matches among")
+    expect(page.locator("#notes")).to_contain_text("2 of 4 words are unknown, so nothing counts as a match")
+
+
 def test_the_answer_shows_that_it_is_exact(page):
     ask(page, "a red")
     page.click(".badge summary")

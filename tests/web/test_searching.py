@@ -30,6 +30,12 @@ def test_the_answer_says_which_word_it_did_not_know(client):
     assert answer["unknown"] == [{"word": "rde", "nearest": "red"}]
 
 
+def test_the_answer_says_why_a_sentence_of_which_little_is_known_finds_nothing(client):
+    answer = client.get("/v1/search", params={"q": "a red sulla spiaggia"}).json()
+    assert (answer["verdict"], answer["hits"]) == ("none", [])
+    assert answer["notes"] == ["2 of 4 words are unknown, so nothing counts as a match"]
+
+
 def test_the_answer_proves_that_it_is_exact(client):
     certificate = client.get("/v1/search", params={"q": "red"}).json()["certificate"]
     assert (certificate["exact"], certificate["rows_scanned"]) == (True, 6)

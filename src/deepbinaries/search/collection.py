@@ -1,5 +1,6 @@
 """`Collection`: photographs that can be searched. Model, index and catalogue behind a few calls."""
 
+import textwrap
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,14 +24,15 @@ from deepbinaries.search.layout import CONFIG, Layout, find_folder, read_layout
 from deepbinaries.search.looks import ALIKE
 from deepbinaries.search.models import LazyModel, maker
 from deepbinaries.search.pages import Page, Sort
-from deepbinaries.search.queries import Part, Unknown, combine, is_understood, unknown_words
-from deepbinaries.search.relevance import Null, Strength, estimate
+from deepbinaries.search.queries import Part, Unknown, combine, first_of, is_understood, unknown_words
+from deepbinaries.search.relevance import STRENGTHS, Null, Strength, estimate, limit_by_words
 
 if TYPE_CHECKING:
     from deepbinaries.model import Picture
 
 Kind = Literal["pictures", "sentences"]
 MOST_HITS = 10_000  # on one page
+MOST_QUOTED = 80  # characters of a sentence in a note
 _ATTEMPTS = 5  # of an answer, while a run removes what was just found
 
 
@@ -43,6 +45,7 @@ class _Query:
     unknown: tuple[Unknown, ...] = ()
     notes: tuple[str, ...] = ()
     itself: tuple[str, ...] = ()  # known items among the parts, which are not to be found
+    at_best: Strength = "strong"  # what it finds is of no greater strength
 
 
 class Collection:
@@ -107,7 +110,15 @@ class Collection:
                 if query.values is None:
                     return nothing(query.unknown, query.notes, offset)
                 null = self._null_of(generation)
-                found = find(generation, query.values, page, null, by_picture=query.by_picture, without=query.itself)
+                found = find(
+                    generation,
+                    query.values,
+                    page,
+                    null,
+                    by_picture=query.by_picture,
+                    without=query.itself,
+                    at_best=query.at_best,
+                )
                 return replace(found, unknown=query.unknown, notes=query.notes)
             except MissingRowsError as error:
                 if attempt == _ATTEMPTS - 1:
@@ -246,6 +257,7 @@ class Collection:
 
     def _query(self, parts: Sequence[Part], generation: Generation) -> _Query:
         values, weights, unknown, notes, itself = [], [], [], [], []
+        at_best: Strength = "strong"
         for part in parts:
             if part.kind == "id":
                 values.append(_code_of(str(part.what), generation).to_signs()[0])
@@ -258,16 +270,21 @@ class Collection:
                     reading = model.reading(str(part.what))
                     unknown += unknown_words(reading, model.vocabulary)
                     if reading.cut:
-                        notes.append(f"past the model's length and left out: {', '.join(reading.cut)}")
+                        notes.append(f"past the model's length and left out: {first_of(reading.cut)}")
                     if not is_understood(reading):
-                        notes.append(f"no word of {part.what!r} is known" + " but little ones" * reading.understood)
+                        sentence = textwrap.shorten(str(part.what), MOST_QUOTED, placeholder=" ...")
+                        notes.append(f"no word of {sentence!r} is known" + " but little ones" * reading.understood)
                         continue
+                    limit = limit_by_words(reading)
+                    if limit.why:
+                        notes.append(limit.why)
+                    at_best = max(at_best, limit.strength, key=STRENGTHS.index)
                     values.append(model.encode_texts(str(part.what), values=True)[0])
             weights.append(part.weight)
         if not any(weight > 0 for weight in weights):  # what was to be found was not understood
             return _Query(None, False, tuple(unknown), tuple(notes))
         by_picture = any(part.kind != "text" for part in parts)
-        return _Query(combine(values, weights), by_picture, tuple(unknown), tuple(notes), tuple(itself))
+        return _Query(combine(values, weights), by_picture, tuple(unknown), tuple(notes), tuple(itself), at_best)
 
     def _null_of(self, generation: Generation) -> Null:
         """What chance reaches: as noted by the last run, or measured now while the first run still goes on."""

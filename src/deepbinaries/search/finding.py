@@ -47,8 +47,9 @@ def find(
     *,
     by_picture: bool,
     without: Sequence[str] = (),
+    at_best: Strength = "strong",
 ) -> Answer:
-    """The page of hits that a query's values find."""
+    """The page of hits that a query's values find, none of them of a greater strength than `at_best`."""
     index, catalogue = generation.indexes[page.kind], generation.catalogue
     # Distances between a sentence and a picture are judged by neutral sentences, whichever of both asks.
     judged_as_pictures = by_picture and page.kind == PICTURES
@@ -58,7 +59,7 @@ def find(
     needed, least = page.end + 1 + len(without), STRENGTHS.index(page.least)
     while True:
         ranked = rank(index, values, min(whole_blocks(needed), len(among)), among=among)
-        levels = null.judge(ranked, by_picture=judged_as_pictures)
+        levels = np.maximum(null.judge(ranked, by_picture=judged_as_pictures), STRENGTHS.index(at_best))
         judged = _Judged(ranked, levels, _order(ranked, levels, without, monotone=not judged_as_pictures))
         wanted = replace(judged, places=judged.places[levels[judged.places] <= least])
         # What is left out is farther away: no item of the last block matches, so hardly one of the next will.

@@ -46,6 +46,7 @@ class Report:
     encoded: int = 0  # decoded and encoded
     removed: int = 0  # files that are gone or excluded now
     sentences: int = 0  # of files that were read anew
+    unsaid: int = 0  # sentences that stand beside no readable picture any more
     failures: Counter[str] = field(default_factory=Counter)  # files that cannot be read, by reason; of all runs
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -53,7 +54,7 @@ class Report:
     @property
     def changed(self) -> bool:
         """Whether the index is another one than before."""
-        return bool(self.recognised or self.encoded or self.removed or self.sentences)
+        return bool(self.recognised or self.encoded or self.removed or self.sentences or self.unsaid)
 
 
 def index_folder(

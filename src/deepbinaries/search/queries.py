@@ -23,6 +23,7 @@ MOST_PARTS = 32
 MOST_WEIGHT = 1000.0
 MOST_TEXT = 10_000  # characters of a sentence
 LOOKED_UP = 10  # unknown words that are compared with every known one
+LISTED = 10  # words in a note
 
 _WEIGHT = re.compile(r"(\d+(?:\.\d+)?):(.+)", re.DOTALL)
 _ID = re.compile(rf"id:([0-9a-f]{{{ID_LENGTH}}})")
@@ -126,6 +127,16 @@ def unknown_words(reading: Reading, vocabulary: Vocabulary) -> list[Unknown]:
     words = list(dict.fromkeys(reading.unknown))
     nearest = [vocabulary.nearest(word) for word in words[:LOOKED_UP]]
     return [Unknown(word, near) for word, near in zip_longest(words, nearest)]
+
+
+def first_of(words: Sequence[str]) -> str:
+    """The first words of a list, and how many more there are.
+
+    >>> first_of(["a"] * 12)
+    'a, a, a, a, a, a, a, a, a, a and 2 more'
+    """
+    more = f" and {len(words) - LISTED:,} more" if len(words) > LISTED else ""
+    return ", ".join(words[:LISTED]) + more
 
 
 def is_understood(reading: Reading) -> bool:

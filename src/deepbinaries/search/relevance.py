@@ -5,6 +5,9 @@ is nearest to it. What a query finds must be nearer than that. Measured anew whe
 among more photographs chance finds nearer ones.
 
 A picture is judged by pairs of the collection's own: few pairs that are drawn by chance are alike.
+
+A sentence of which much is unknown, as in another language, may be near to something by the words that are left, but
+that is no answer to it: it is not judged better than its words are known.
 """
 
 from collections.abc import Mapping
@@ -16,7 +19,7 @@ from numpy.typing import NDArray
 
 from deepbinaries.codes import Codes, all_distances
 from deepbinaries.index import EmbeddedIndex, Index
-from deepbinaries.language import STOP_WORDS, Vocabulary
+from deepbinaries.language import STOP_WORDS, Reading, Vocabulary
 from deepbinaries.search.ranking import Ranked, rank
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ SAMPLE = 400  # pictures whose pairs are compared
 FEWEST_WORDS = 8  # little words that a vocabulary must know to make neutral sentences of them
 STRONG, WEAK = 0.05, 0.5  # shares of neutral sentences that come as near by chance
 STRONG_PAIRS, WEAK_PAIRS = 0.005, 0.05  # the same of pairs of pictures
+MUCH_UNKNOWN, MOSTLY_UNKNOWN = 1 / 3, 1 / 2  # shares of a sentence's words
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,32 @@ class Null:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Null":
         return cls(**{name: Threshold(**pair) for name in ("sentences", "pictures") if (pair := content.get(name))})
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The greatest strength that what a query finds may have, and why."""
+
+    strength: Strength = "strong"
+    why: str = ""
+
+
+def limit_by_words(reading: Reading) -> Limit:
+    """What may be made of a sentence of which some words are unknown; one alone, which may be a name, hides nothing.
+
+    >>> limit_by_words(Reading(known=("un", "cane"), unknown=("sulla", "spiaggia"), cut=()))
+    Limit(strength='none', why='2 of 4 words are unknown, so nothing counts as a match')
+    >>> limit_by_words(Reading(known=("a", "zebra"), unknown=("Giulietta",), cut=()))
+    Limit(strength='weak', why='1 of 3 words is unknown, so no match counts as strong')
+    """
+    known, unknown = ({word.lower() for word in words} for words in (reading.known, reading.unknown))
+    n_words = len(known) + len(unknown)
+    if not unknown or len(unknown) < MUCH_UNKNOWN * n_words:
+        return Limit()
+    counted = f"{len(unknown)} of {n_words} words {'is' if len(unknown) == 1 else 'are'} unknown"
+    if len(unknown) == 1 or len(unknown) < MOSTLY_UNKNOWN * n_words:
+        return Limit("weak", f"{counted}, so no match counts as strong")
+    return Limit("none", f"{counted}, so nothing counts as a match")
 
 
 def estimate(index: EmbeddedIndex, model: "Model") -> Null:

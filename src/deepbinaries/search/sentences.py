@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deepbinaries.errors import Error
 from deepbinaries.search.captions import read_captions
 from deepbinaries.search.catalogue import SENTENCES, File
 from deepbinaries.search.generation import Generation
@@ -23,12 +24,19 @@ def update_sentences(root: Path, generation: Generation, model: LazyModel, found
     files = generation.catalogue.files()
     if not found.has_texts and not any(file.said for file in files):
         return
-    captions, problem = read_captions(root)
-    if problem:
-        report.notes.append(f"captions were not read: {problem}")
+    try:
+        captions, left_out = read_captions(root)
+    except Error as error:  # no reason not to find the pictures
+        report.notes.append(f"captions were not read: {error}")
         return
+    report.notes += left_out
     wanted = [replace(file, said=captions.get(file.path, ()) if file.id else ()) for file in files]
-    changed = [new for new, before in zip(wanted, files, strict=True) if new != before]
+    pairs = [(new, before) for new, before in zip(wanted, files, strict=True) if new != before]
+    changed = [new for new, _ in pairs]
+    report.unsaid = sum(len(set(before.said) - set(new.said)) for new, before in pairs)
+    if report.unsaid:
+        what = "sentence was removed: it stands" if report.unsaid == 1 else "sentences were removed: they stand"
+        report.notes.append(f"{report.unsaid:,} {what} beside no readable picture any more")
     for start in range(0, len(changed), PORTION):
         some = changed[start : start + PORTION]
         _commit(generation, model, some)
