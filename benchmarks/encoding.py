@@ -123,11 +123,12 @@ class Clip:
 
     def in_batches(self, files: Sequence[bytes]) -> list[Any]:
         """Pictures decoded by all threads, while batches of the last ones are encoded by as many."""
+        found = []
         with ThreadPoolExecutor(CORES) as threads:
-            ready = list(threads.map(prepared, files))
-        return [
-            self._all.run(None, {"x": np.stack(ready[start : start + BATCH])}) for start in range(0, len(ready), BATCH)
-        ]
+            ready = threads.map(prepared, files)
+            while some := list(islice(ready, BATCH)):
+                found.append(self._all.run(None, {"x": np.stack(some)}))
+        return found
 
 
 def prepared(file: bytes) -> NDArray[np.float32]:
@@ -277,6 +278,7 @@ def main() -> None:
     }
     figures = {
         "cores": CORES,
+        "model": lazy.fingerprint,
         "proposer": proposing.proposer,
         "pictures": [of_small, of_large],
         "indexed a second, everything included": indexed,

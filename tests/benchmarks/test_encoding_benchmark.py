@@ -1,6 +1,8 @@
 """The benchmark of encoding measures what it says."""
 
+import json
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +39,25 @@ def test_both_towers_take_any_number_of_items(tmp_path, monkeypatch):
     assert together[0][0].shape == (3, clip_shapes.EMBEDDING)
 
 
+def test_batches_of_clip_are_encoded_while_the_next_pictures_are_decoded(tmp_path, monkeypatch):
+    monkeypatch.setattr(clip_shapes, "PIECES", 100)
+    tower = encoding.Clip(clip_shapes.write_towers(tmp_path, layers=1)["picture int8"])
+    (picture,) = encoding.photographs(1, encoding.SMALL)
+    encoded, prepared = threading.Event(), encoding.prepared
+
+    class Session:
+        def run(self, *_):
+            encoded.set()
+
+    def prepare(place):
+        assert place < encoding.BATCH or encoded.wait(10), "no batch was encoded before all pictures were decoded"
+        return prepared(picture)
+
+    monkeypatch.setattr(encoding, "prepared", prepare)
+    monkeypatch.setattr(tower, "_all", Session())
+    assert len(tower.in_batches(range(encoding.BATCH + 1))) == 2
+
+
 def test_proposals_change_no_value(folder):
     model = Model.from_pretrained(folder)
     pictures = encoding.photographs(2, encoding.SMALL)
@@ -62,3 +83,14 @@ def test_every_photograph_is_indexed_though_some_show_the_same(folder, tmp_path,
     monkeypatch.setattr(encoding, "photographs", lambda n, size, make=encoding.photographs: make(min(n, 2), size))
     assert encoding.of_indexing(tmp_path, LazyModel(folder), 5) > 0
     assert len(list((tmp_path / "to index").glob("*.jpg"))) == 5
+
+
+def test_what_is_recorded_names_the_model_by_its_digest(folder, tmp_path, monkeypatch):
+    for module in (clip_shapes, encoding):
+        monkeypatch.setattr(module, "PIECES", 100)
+    output = tmp_path / "encoding.json"
+    monkeypatch.setattr(sys, "argv", ["encoding.py", "--quick", "--model", str(folder), "--output", str(output)])
+    encoding.main()
+    written = json.loads(output.read_text())
+    assert written["figures"]["model"] == json.loads((folder / "config.json").read_text())["sha256"]
+    assert str(tmp_path) not in output.read_text()
