@@ -45,3 +45,12 @@ def test_nothing_is_said_of_a_handful_of_items():
 def test_figures_for_a_log_warn_only_where_codes_collapse():
     assert "warning" not in health_figures(random_codes(64, 32))
     assert health_figures(torch.ones(64, 32))["codes_distinct_codes"] == 1
+
+
+def test_of_several_codes_the_figures_are_those_of_the_first_and_the_warning_that_of_the_worst():
+    alike, fine = random_codes(64, 1).repeat(1, 32), random_codes(64, 32)
+    figures = health_figures(fine, {"pictures": alike, "sentences": torch.ones(64, 32)})
+    assert figures["codes_constant_share"] == 0
+    assert "the codes of sentences collapse" in figures["warning"]
+    assert "rank of the codes of pictures fell to 1.00" in health_figures(fine, {"pictures": alike})["warning"]
+    assert "warning" not in health_figures(fine, {"pictures": fine})

@@ -14,8 +14,10 @@ from deepbinaries.datasets import Labels
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import evaluate
 from deepbinaries.features.inputs import Images, Pairs
+from deepbinaries.features.region_array import RegionArray
 from deepbinaries.hashers import check_hasher
 from deepbinaries.hashers.code_learning import ROUTINES, UPDATES
+from deepbinaries.hashers.deep import Inputs
 from deepbinaries.hashers.image_networks import IMAGE_NETWORKS
 from deepbinaries.hashers.training import TrainingSettings, learning_rate
 from deepbinaries.hashers.tvdb import PRESETS, TVDB, TVDBSettings
@@ -67,6 +69,20 @@ def test_the_printed_update_collapses_on_overlapping_labels_and_says_so(pairs):
     assert entries[-1]["codes_distinct_codes"] < 5
 
 
+@pytest.mark.parametrize("update", ["spectral", "relaxed"])
+@pytest.mark.parametrize(("side", "of"), [("image", "pictures"), ("text", "sentences")])
+def test_a_network_that_says_the_same_for_everything_is_told_though_its_targets_are_well(
+    pairs, monkeypatch, update, side, of
+):
+    hasher, entries = small(update=update, epochs=2, learning_rate=1e-9), []
+    towers = hasher.build(Inputs.of(pairs.images, pairs.texts))
+    torch.nn.init.zeros_(getattr(towers, side).head.last.weight)
+    monkeypatch.setattr(hasher, "build", lambda _: towers)
+    hasher.fit(pairs, log=entries.append)
+    assert all(f"the codes of {of} collapse" in entry["warning"] for entry in entries)
+    assert all(entry["codes_constant_share"] == 0 and entry["codes_effective_rank"] > 5 for entry in entries)
+
+
 def test_the_default_update_does_not_collapse(pairs):
     entries = []
     small(update=PRESETS["tvdb"].update).fit(pairs, log=entries.append)
@@ -98,17 +114,30 @@ def test_a_checkpoint_of_other_settings_is_refused(pairs, tmp_path):
         small(epochs=1, eta=0.5).fit(pairs, checkpoints=tmp_path)
 
 
-@pytest.mark.parametrize("part", ["fewer", "images", "texts", "labels"])
+@pytest.mark.parametrize("part", ["fewer", "images", "pixels", "texts", "labels"])
 def test_a_checkpoint_of_other_pairs_is_refused(pairs, tmp_path, part):
     small(epochs=1).fit(pairs, checkpoints=tmp_path)
     fewer = pairs.select(np.arange(len(pairs) - 1))
     changed = {
         "images": {"images": Images(pairs.images.regions[:, 1:])},
+        "pixels": {"images": pairs.images[::-1]},
         "texts": {"texts": pairs.texts[::-1]},
         "labels": {"labels": pairs.labels.select(np.arange(len(pairs))[::-1])},
     }
     with pytest.raises(DataError, match="other pairs; remove it"):
         small(epochs=1).fit(replace(pairs, **changed[part]) if part in changed else fewer, checkpoints=tmp_path)
+
+
+def on_disk(pairs, checksum):
+    """The pairs with pictures as a store has them, which knows their checksum."""
+    return replace(pairs, images=Images(RegionArray([pairs.images.regions], shard_items=240, checksums=(checksum,))))
+
+
+def test_a_checkpoint_of_pictures_on_disk_is_taken_up_with_these_and_refused_with_others(pairs, tmp_path):
+    small(epochs=1).fit(on_disk(pairs, 1), checkpoints=tmp_path)
+    small(epochs=1).fit(on_disk(pairs, 1), checkpoints=tmp_path)
+    with pytest.raises(DataError, match="other pairs"):
+        small(epochs=1).fit(on_disk(pairs, 2), checkpoints=tmp_path)
 
 
 def test_a_checkpoint_with_other_validation_pairs_is_refused(pairs, others, tmp_path):

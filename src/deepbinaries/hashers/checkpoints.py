@@ -16,9 +16,11 @@ from torch import Tensor, nn
 
 from deepbinaries.errors import DataError
 from deepbinaries.features.inputs import Pairs
+from deepbinaries.features.region_array import RegionArray
 from deepbinaries.files import written_whole
 
 NAME = "checkpoint.safetensors"
+BLOCK = 1024  # rows looked at together
 
 
 @dataclass
@@ -46,16 +48,24 @@ def make_basis(settings: Any, *parts: Pairs | None) -> dict[str, Any]:
 
 
 def _facts_of(pairs: Pairs) -> dict[str, Any]:
-    """Which pairs these are. Features of pictures count by their shape alone: reading them takes minutes."""
-    texts, labels = pairs.texts, pairs.labels
-    arrays: list[NDArray[Any]] = [texts.tokens, labels.offsets, labels.columns]
+    """Which pairs these are. Pictures on disk count by the checksums of their shards: reading them takes minutes."""
+    texts, labels, regions = pairs.texts, pairs.labels, pairs.images.regions
+    facts: dict[str, Any] = {"n_items": len(pairs), "regions": regions.shape}
     if texts.features is not None:
-        arrays.append(texts.features)
+        facts["text_features"] = _digest(texts.features)
+    facts |= {"texts": _digest(texts.tokens), "labels": _digest(labels.offsets, labels.columns)}
+    known = regions.identity if isinstance(regions, RegionArray) else None
+    return facts | {"pictures": known or _digest(regions)}
+
+
+def _digest(*arrays: NDArray[Any] | RegionArray) -> str:
+    """SHA-256 over the numbers, their type and shape; looked at in blocks, since they may be on disk."""
     digest = hashlib.sha256()
     for array in arrays:
         digest.update(f"{array.dtype} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return {"n_items": len(pairs), "regions": pairs.images.regions.shape, "sha256": digest.hexdigest()}
+        for start in range(0, len(array), BLOCK):
+            digest.update(np.ascontiguousarray(array[start : start + BLOCK]).data)
+    return digest.hexdigest()
 
 
 def save_checkpoint(

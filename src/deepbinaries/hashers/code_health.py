@@ -1,6 +1,8 @@
 """The health of the codes of a batch while they are learned: cheap figures, and a warning when they collapse."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -37,26 +39,31 @@ class CodeHealth:
             items=len(codes),
         )
 
-    def collapse_warning(self) -> str | None:
-        """What makes these codes useless, as a sentence; None while they are well."""
+    def collapse_warning(self, name: str = "codes") -> str | None:
+        """What makes these codes useless, as a sentence that calls them so; None while they are well."""
         if self.items < ENOUGH:
             return None
         if self.constant_share > 0.5:
-            return f"{self.constant_share:.0%} of the bits are the same for every item of a batch: the codes collapse"
+            return f"{self.constant_share:.0%} of the bits are the same for every item of a batch: the {name} collapse"
         if self.effective_rank < 2:
-            return f"the effective rank of the codes fell to {self.effective_rank:.2f}: all bits say the same"
+            return f"the effective rank of the {name} fell to {self.effective_rank:.2f}: all bits say the same"
         return None
 
 
-def health_figures(codes: Tensor) -> dict[str, Any]:
+def health_figures(codes: Tensor, outputs: Mapping[str, Tensor] = MappingProxyType({})) -> dict[str, Any]:
     """The health of the first of some codes as figures for a log, with a warning when they collapse.
+
+    `outputs` are the codes that networks give, by what they are of: of all that collapse, the worst is warned of.
 
     >>> health_figures(torch.ones(20, 4))["warning"]
     '100% of the bits are the same for every item of a batch: the codes collapse'
     """
-    health = CodeHealth.of(codes[:SAMPLE])
-    found = {f"codes_{name}": value for name, value in asdict(health).items()}
-    return found | ({"warning": text} if (text := health.collapse_warning()) else {})
+    health = {"codes": CodeHealth.of(codes[:SAMPLE])}
+    health |= {f"codes of {of}": CodeHealth.of(signs[:SAMPLE]) for of, signs in outputs.items()}
+    figures = {f"codes_{name}": value for name, value in asdict(health["codes"]).items()}
+    worst_first = sorted(health.items(), key=lambda item: item[1].effective_rank)
+    warnings = [text for name, found in worst_first if (text := found.collapse_warning(name))]
+    return figures | ({"warning": warnings[0]} if warnings else {})
 
 
 def _effective_rank(centred: Tensor) -> float:

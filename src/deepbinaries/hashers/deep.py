@@ -110,6 +110,22 @@ class DeepHasher(ABC):
         bits: int = self.settings.bits
         return bits
 
+    def check_labels(self, labels: Labels) -> None:
+        """Refuse labels that tell no pair from another."""
+        counts = labels.counts()
+        if len(labels) < 2 or int((counts > 0).sum()) < 2:
+            raise DataError(
+                f"{len(labels)} pairs with {int((counts > 0).sum())} labels teach nothing",
+                next_step="give pairs that carry at least two labels",
+            )
+        if labels.all_share():
+            everywhere = [name for name, count in zip(labels.names, counts, strict=True) if count == len(labels)]
+            named = f" ({everywhere[0]!r} is everywhere)" if everywhere else ""
+            raise DataError(
+                f"each of the {len(labels)} pairs shares a label with each{named}, so that they teach nothing",
+                next_step="leave out labels that nearly all items carry (--ignore-label)",
+            )
+
     def fit(
         self,
         pairs: Pairs,
@@ -119,7 +135,7 @@ class DeepHasher(ABC):
         log: Callable[[dict[str, Any]], None] = lambda _: None,
     ) -> Self:
         """Learn both networks from the pairs; `validation` pairs are scored after every epoch and never learnt from."""
-        _check_labels(pairs.labels)
+        self.check_labels(pairs.labels)
         pairs = dataclasses.replace(pairs, texts=self.read(pairs.texts))
         if validation is not None:
             validation = dataclasses.replace(validation, texts=self.read(validation.texts))
@@ -220,21 +236,4 @@ def check_texts(texts: Texts, inputs: Inputs) -> None:
         raise DataError(
             f"a token id is {int(texts.tokens.max())}, the model knows {inputs.n_words} words",
             next_step="encode sentences with the model's own vocabulary",
-        )
-
-
-def _check_labels(labels: Labels) -> None:
-    """Refuse labels that tell no pair from another."""
-    counts = labels.counts()
-    if len(labels) < 2 or int((counts > 0).sum()) < 2:
-        raise DataError(
-            f"{len(labels)} pairs with {int((counts > 0).sum())} labels teach nothing",
-            next_step="give pairs that carry at least two labels",
-        )
-    if labels.all_share():
-        everywhere = [name for name, count in zip(labels.names, counts, strict=True) if count == len(labels)]
-        named = f" ({everywhere[0]!r} is everywhere)" if everywhere else ""
-        raise DataError(
-            f"each of the {len(labels)} pairs shares a label with each{named}, so that they teach nothing",
-            next_step="leave out labels that nearly all items carry (--ignore-label)",
         )

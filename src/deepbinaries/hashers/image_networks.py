@@ -4,6 +4,9 @@ Every network takes (n, K + 1, d + 4): regions from dominant to minor, the whole
 position numbers, and gives (n, bits). `RegionLSTM` is the paper's; the others are its ablations and what we found.
 """
 
+from collections.abc import Callable, Mapping
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
@@ -12,10 +15,14 @@ from deepbinaries.hashers.heads import Head, NetworkSettings
 
 
 class RegionLSTM(nn.Module):
-    """The paper's f: a two-level LSTM over the regions, the mean of its outputs, two fully connected layers."""
+    """The paper's f: a two-level LSTM over the regions, the mean of its outputs, two fully connected layers.
 
-    def __init__(self, width: int, net: NetworkSettings):
+    With `by_maximum` the maximum of its outputs takes the place of their mean; the weights are as many.
+    """
+
+    def __init__(self, width: int, net: NetworkSettings, *, by_maximum: bool = False):
         super().__init__()
+        self.by_maximum = by_maximum
         self.lstm = nn.LSTM(width + POSITION, net.hidden, num_layers=2, batch_first=True)
         for name, bias in self.lstm.named_parameters():
             if "bias_ih" in name:
@@ -25,7 +32,8 @@ class RegionLSTM(nn.Module):
 
     def forward(self, regions: Tensor) -> Tensor:
         outputs, _ = self.lstm(regions)
-        values: Tensor = self.head(outputs.mean(dim=1).relu())
+        read_out = outputs.amax(dim=1) if self.by_maximum else outputs.mean(dim=1)
+        values: Tensor = self.head(read_out.relu())
         return values
 
 
@@ -76,6 +84,34 @@ class RegionMax(nn.Module):
         return values
 
 
+class RegionAttention(nn.Module):
+    """The whole picture beside what the regions say that it attends to: the weights of `RegionMax` and one map more.
+
+    The whole picture asks, and regions are heard by how near what they say, s, is to its question q: by
+    softmax(q s / sqrt(hidden)). It attends to itself as well, so that somebody is heard where all regions are silent.
+    """
+
+    def __init__(self, width: int, net: NetworkSettings):
+        super().__init__()
+        self.width = width
+        self.dropout = net.region_dropout
+        self.ask = nn.Linear(width, net.hidden)
+        self.speak = nn.Linear(width + POSITION, net.hidden)
+        self.head = Head(width + net.hidden, net, input_dropout=net.input_dropout)
+
+    def forward(self, regions: Tensor) -> Tensor:
+        whole = regions[:, -1, : self.width]
+        said = self.speak(regions)
+        near = said @ self.ask(whole)[..., None] / said.shape[-1] ** 0.5  # (n, regions, 1)
+        if self.training and self.dropout:
+            unheard = silent(said, self.dropout)
+            unheard[:, -1] = False
+            near = near.masked_fill(unheard, -torch.inf)
+        heard = (near.softmax(dim=1) * said).sum(dim=1).relu()
+        values: Tensor = self.head(torch.cat([whole, heard], dim=1))
+        return values
+
+
 class RegionVote(nn.Module):
     """The whole picture and each region give values by the same two layers; the loudest yes and no join the whole's.
 
@@ -106,4 +142,12 @@ def silent(said: Tensor, share: float) -> Tensor:
     return torch.rand(said.shape[:2], device=said.device)[..., None] < share
 
 
-IMAGE_NETWORKS = {"lstm": RegionLSTM, "whole": WholePicture, "mean": RegionMean, "max": RegionMax, "vote": RegionVote}
+IMAGE_NETWORKS: Mapping[str, Callable[[int, NetworkSettings], nn.Module]] = {
+    "lstm": RegionLSTM,
+    "lstm-max": partial(RegionLSTM, by_maximum=True),
+    "whole": WholePicture,
+    "mean": RegionMean,
+    "max": RegionMax,
+    "attention": RegionAttention,
+    "vote": RegionVote,
+}

@@ -13,6 +13,7 @@ was better than the whole picture on every dataset, so `tvdb` looks at the whole
 """
 
 import math
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,7 +26,7 @@ from torch import Tensor
 from deepbinaries.datasets import Labels
 from deepbinaries.errors import UsageError, unknown_name
 from deepbinaries.features.inputs import Pairs
-from deepbinaries.hashers.code_health import health_figures
+from deepbinaries.hashers.code_health import SAMPLE, health_figures
 from deepbinaries.hashers.code_learning import (
     ROUTINES,
     CodeBatch,
@@ -47,7 +48,8 @@ from deepbinaries.hashers.world import join_world
 class TVDBSettings(DeepSettings):
     """Everything that decides what TVDB learns; networks and training have their own lines."""
 
-    image: str = "lstm"  # how regions are read: "lstm" (the paper's), "whole" (I1), "mean" (I2), "max", "vote"
+    # How regions are read: "lstm" (the paper's), "whole" (I1), "mean" (I2), "lstm-max", "max", "attention", "vote".
+    image: str = "lstm"
     text: str = "cnn"  # how sentences are read: "cnn" (the paper's), "bow" (T1), "lstm" (T2)
     update: str = "spectral"  # of the targets: "printed", "centred", "gram", "projection", "spectral", "relaxed"
     eta: float = 0.3  # weight of the networks' outputs in it, eqs. 6 and 8
@@ -105,6 +107,8 @@ class CodeObjective:
         self.world = join_world()
         self.labels = torch.from_numpy(labels.matrix()).to(device)
         self.prepared: Iterator[SetSimilarity] | None = None  # S of the batches to come, where found beforehand
+        # F and G of the last batches. Codes that labels decide stay well while the networks say nothing any more.
+        self.seen: deque[tuple[Tensor, Tensor]] = deque(maxlen=-(-SAMPLE // settings.batch))
         rng = np.random.default_rng(settings.seed)
         if self.routine.start == "whole set" or settings.update == "projection":
             self.B, self.H = start_all(self.update, self.labels, settings.bits, rng)
@@ -133,6 +137,7 @@ class CodeObjective:
         return similarity(labels, labels)
 
     def loss(self, F: Tensor, G: Tensor, rows: Tensor) -> Tensor:
+        self.seen.append((F.detach(), G.detach()))
         B, H = self.B[rows], self.H[rows]
         if self.routine.update_batches:
             with torch.no_grad():
@@ -153,7 +158,9 @@ class CodeObjective:
             if self.world.leads:
                 self.B, self.H = update_all(self.update, self.whole, self.B, self.H, F, G, self.settings.eta)
             self.B, self.H = self.world.share(self.B), self.world.share(self.H)
-        return health_figures(sign(self.B))
+        F, G = map(torch.cat, zip(*self.seen, strict=True))
+        self.seen.clear()
+        return health_figures(sign(self.B), {"pictures": sign(F), "sentences": sign(G)})
 
     def state(self) -> dict[str, Tensor]:
         return {"B": self.B, "H": self.H}
