@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,20 @@ def test_a_missing_picture_file_is_one_clear_line():
 def test_a_record_without_a_picture_says_so():
     with pytest.raises(PictureError, match="knows no picture of a"):
         records(Record("a", None)).picture(0)
+
+
+def test_a_stamp_changes_with_the_file_and_not_with_its_place(tmp_path):
+    path = tmp_path / "a.jpg"
+    path.write_bytes(b"first")
+    os.utime(path, ns=(0, 1_000))
+    dataset = records(Record("a", PictureFile(path)), Record("b", PictureFile(path.rename(tmp_path / "b.jpg"))))
+    assert (dataset.picture_stamp(0), dataset.picture_stamp(1)) == ("absent", "5 1000")
+    os.utime(tmp_path / "b.jpg", ns=(0, 1_001))
+    assert dataset.picture_stamp(1) == "5 1001"
+
+
+def test_a_picture_that_cannot_tell_has_no_stamp():
+    assert records(Record("a", None)).picture_stamp(0) == ""
 
 
 def test_an_unknown_setting_is_refused_with_the_known_ones():

@@ -26,6 +26,7 @@ def test_everything_but_the_labels_is_the_originals():
     mined = with_mined_labels(original)
     assert (mined.name, mined.ids, mined.sentences(1)) == ("album-mined", original.ids, ("a dog sleeps",))
     assert (mined.sources, mined.skips) == (original.sources, original.skips)
+    assert mined.picture_stamp(0) == original.picture_stamp(0)
 
 
 def test_captions_without_a_common_word_say_what_to_do():

@@ -468,6 +468,15 @@ def test_a_shard_that_changes_after_it_was_opened_gives_no_half_picture(shelf, a
         records.picture(0)
 
 
+def test_a_picture_has_the_stamp_of_its_shard_and_its_place_in_it(shelf):
+    shelf.shard(("1.jpg", b"first"), ("2.jpg", b"other"))
+    before = [shelf.load().picture_stamp(row) for row in (0, 1)]
+    assert before[0] != before[1]
+    assert [shelf.load().picture_stamp(row) for row in (0, 1)] == before
+    os.utime(shelf.root / "shard-000000.tar", ns=(0, 1))
+    assert not set(before) & {shelf.load().picture_stamp(row) for row in (0, 1)}
+
+
 @pytest.mark.parametrize(("name", "size"), [("coco18", (192, 256)), ("iapr22", (240, 180))])
 def test_real_shards_hold_what_their_files_say(real_data, name, size):
     records = load(name, real_data / name, strict=True)

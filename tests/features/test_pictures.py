@@ -15,6 +15,7 @@ from PIL import Image
 from deepbinaries.datasets import load
 from deepbinaries.errors import DataError, Error, UsageError
 from deepbinaries.features import FeatureStore, prepare_images, shards
+from deepbinaries.features.manifest import LOOKED_AT
 from deepbinaries.files import written_whole
 from deepbinaries.vision import read_picture
 
@@ -259,6 +260,37 @@ def test_what_the_features_depend_on_changes_the_key(scenes, tmp_path):
         prepare_images(WithFaults(scenes, {0: scenes.picture(1)}), None, MeanColours(), tmp_path, **HOW),
     ]
     assert len({store.folder for store in others}) == len(others)
+
+
+@pytest.fixture
+def album(scenes, tmp_path):
+    """40 pictures in a folder, more than are looked at to tell one collection from another."""
+    folder = tmp_path / "album"
+    folder.mkdir()
+    for number in range(40):
+        (folder / f"{number}.png").write_bytes(scenes.picture(number % 14))
+    return folder
+
+
+def keys(dataset, folder):
+    return prepare_images(dataset, None, MeanColours(), folder, **HOW).manifest.key
+
+
+def test_a_picture_that_nobody_looks_at_is_noticed_when_it_is_replaced(album, scenes, tmp_path):
+    before = keys(load("folder", album), tmp_path)
+    looked_at = np.unique(np.linspace(0, 39, LOOKED_AT).astype(np.int64))
+    row = next(row for row in range(40) if row not in looked_at)
+    (album / f"{row}.png").write_bytes(scenes.picture((row + 1) % 14))
+    store = prepare_images(load("folder", album), None, MeanColours(), tmp_path, **HOW)
+    assert store.manifest.key != before
+    assert np.array_equal(store.regions([row]), directly(scenes, [(row + 1) % 14]))
+
+
+def test_pictures_that_are_moved_and_not_changed_keep_their_features(album, tmp_path):
+    before = keys(load("folder", album), tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    moved = album.rename(tmp_path / "elsewhere" / "album")
+    assert keys(load("folder", moved), tmp_path) == before
 
 
 def test_pictures_are_tried_again_once_heic_can_be_read(scenes, tmp_path, monkeypatch):

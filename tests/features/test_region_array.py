@@ -61,6 +61,18 @@ def test_numpy_takes_it_for_an_array():
         np.array(ARRAY, copy=False)
 
 
+def test_items_on_disk_are_known_by_their_places_and_the_checksums_of_their_shards():
+    def array(*checksums):
+        return RegionArray([WHOLE[:3], WHOLE[3:6], WHOLE[6:]], shard_items=3, checksums=checksums)
+
+    one = array(1, 2, 3).select([0, 4])
+    assert one.identity == array(1, 2, 3).select(slice(0, 5)).select([0, 4]).identity
+    assert one.identity == array(1, 2, 9).select([0, 4]).identity  # nothing of that shard is among them
+    others = (array(9, 2, 3).select([0, 4]), array(1, 2, 3).select([4, 0]), array(1, 2, 3).select([0, 3]))
+    assert one.identity not in {other.identity for other in others}
+    assert ARRAY.identity is None
+
+
 def test_pictures_on_disk_stay_there_when_some_are_chosen():
     chosen = Images(ARRAY)[[5, 1]]
     assert isinstance(chosen.regions, RegionArray)

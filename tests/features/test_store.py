@@ -1,3 +1,4 @@
+import hashlib
 import json
 import resource
 import shutil
@@ -5,12 +6,14 @@ import sys
 
 import numpy as np
 import pytest
-from mean_colours import MeanColours
+from mean_colours import MeanColours, WithFaults
 
 from deepbinaries.errors import DataError, Error
 from deepbinaries.features import FeatureStore, prepare_images
 from deepbinaries.features.manifest import claim, describe
 from deepbinaries.features.shards import write_shard
+
+HOW = {"progress": False, "shard_items": 14}
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +30,12 @@ def folder(made, tmp_path):
 
 def rewritten(path, **changes):
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def note_of(**facts):
+    """The text of a note that says this, with the digest that proves it."""
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return json.dumps(facts | {"sha256": digest})
 
 
 def test_a_whole_store_opens_and_passes_its_check(folder):
@@ -80,10 +89,31 @@ def test_a_shard_that_is_gone_is_refused_by_name(folder):
         FeatureStore(folder)
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", '{"shape": [1, 2], "crc32": 0, "failures": {}}', '{"shape": 3}'])
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", '{"shape": 3}', note_of(shape=3), note_of(shape=[1, 2], crc32=0, failures={})]
+)
 def test_a_note_that_makes_no_sense_is_refused_by_name(folder, content):
     (folder / "regions-00001.json").write_text(content)
     with pytest.raises(DataError, match="its note makes no sense"):
+        FeatureStore(folder)
+
+
+def test_a_letter_that_flipped_in_a_note_is_noticed(scenes, tmp_path):
+    faulty = WithFaults(scenes, {3: b""})
+    folder = prepare_images(faulty, None, MeanColours(), tmp_path, **HOW).folder
+    note = folder / "regions-00000.json"
+    note.write_text(note.read_text().replace('"scene-00003"', '"scene-00013"'))
+    for look in (lambda: FeatureStore(folder), lambda: prepare_images(faulty, None, MeanColours(), tmp_path, **HOW)):
+        with pytest.raises(DataError, match="its digest is another one.*remove .*regions-00000.json and prepare"):
+            look()
+
+
+def test_a_note_that_speaks_of_pictures_of_another_shard_is_refused(folder):
+    note = folder / "regions-00001.json"
+    facts = json.loads(note.read_text()) | {"failures": {"scene-00001": "scene-00001 is empty"}}
+    del facts["sha256"]
+    note.write_text(note_of(**facts))
+    with pytest.raises(DataError, match="'scene-00001' is not in the shard"):
         FeatureStore(folder)
 
 
@@ -102,7 +132,7 @@ def test_a_folder_without_features_is_refused(tmp_path):
     ("changes", "why"),
     [
         ({"format": "something else"}, "does not describe features"),
-        ({"version": 2}, "of version 2, this release reads 1"),
+        ({"version": 1}, "of version 1, this release reads 2"),
         ({"shard_items": 4}, "was changed"),
         ({"rows": list(range(1, 15))}, "was changed"),
         ({"ids": ["a"] * 14}, "was changed"),
@@ -177,7 +207,7 @@ def large(tmp_path):
         with path.open("wb") as file:
             np.lib.format.write_array_header_1_0(file, {"descr": "<f2", "fortran_order": False, "shape": shape})
             file.truncate(file.tell() + 512 * 21 * 4100 * 2)
-        path.with_suffix(".json").write_text(json.dumps({"shape": shape, "crc32": 0, "failures": {}}))
+        path.with_suffix(".json").write_text(note_of(shape=shape, crc32=0, failures={}))
     return folder
 
 

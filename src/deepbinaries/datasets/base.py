@@ -24,7 +24,8 @@ class Dataset(Protocol):
     """Items in a fixed order; row i is the same item on every machine and in every run.
 
     A dataset may also have `sources` (where each item came from, which some protocols ask), `split` (as
-    published), `skips` (what its reader left out) and `features` (arrays by side, where there are no pictures).
+    published), `skips` (what its reader left out), `features` (arrays by side, where there are no pictures) and
+    `picture_stamp(row)` (a text that is another one once the row's picture is; no picture is read for it).
     """
 
     @property
@@ -43,9 +44,21 @@ class Dataset(Protocol):
 
 
 class Picture(Protocol):
-    """Where a picture's bytes are; nothing is opened before `read`."""
+    """Where a picture's bytes are; nothing is opened before `read`.
+
+    It may also have `stamp()`: a text that is another one once the bytes are, found without reading them.
+    """
 
     def read(self) -> bytes: ...
+
+
+def file_stamp(path: Path) -> str:
+    """The size of a file and when it was changed: a moved folder keeps its stamps, a replaced file does not."""
+    try:
+        found = path.stat()
+    except OSError:
+        return "absent"
+    return f"{found.st_size} {found.st_mtime_ns}"
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,9 @@ class PictureFile:
     """A picture in a file of its own."""
 
     path: Path
+
+    def stamp(self) -> str:
+        return file_stamp(self.path)
 
     def read(self) -> bytes:
         try:
@@ -128,6 +144,11 @@ class Records:
                 f"{self.name} knows no picture of {self.ids[row]}", next_step="give the folder that holds the pictures"
             )
         return picture.read()
+
+    def picture_stamp(self, row: int) -> str:
+        """A text that is another one once the row's picture is; empty where none can be had without reading it."""
+        stamp = getattr(self.records[row].picture, "stamp", None)
+        return stamp() if stamp else ""
 
 
 def digest(dataset: Dataset, *, labels: bool = True) -> str:

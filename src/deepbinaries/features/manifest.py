@@ -16,7 +16,7 @@ from deepbinaries.errors import DataError, Error, UsageError
 from deepbinaries.files import read_json, write_json
 
 FORMAT = "deepbinaries-features"
-VERSION = 1
+VERSION = 2  # notes prove themselves, and pictures count by their stamps; what was made before is made anew
 MAX_BYTES = 2**30  # of a manifest; ten million items need some 300 MB
 LOOKED_AT = 16  # pictures whose bytes are a part of the key
 
@@ -78,7 +78,8 @@ def describe(dataset: Dataset, rows: NDArray[np.int64], fingerprint: Mapping[str
     """The manifest of the features that an encoder of this fingerprint gives for these rows.
 
     A dataset's digest does not read its pictures, and collections exist with the same ids and sentences in
-    several sizes; so the bytes of some pictures, spread over the rows, are a part of the identity.
+    several sizes; so the bytes of some pictures, spread over the rows, are a part of the identity, and of every
+    picture its stamp, where the dataset has one.
     """
     ids = tuple(dataset.ids[row] for row in rows.tolist())
     sample = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(np.int64))
@@ -87,6 +88,7 @@ def describe(dataset: Dataset, rows: NDArray[np.int64], fingerprint: Mapping[str
         "dataset": digest(dataset, labels=False),
         "rows": _rows_digest(rows, ids),  # the digest of a dataset does not know their order
         "pictures": hashlib.sha256(pictures.encode()).hexdigest(),
+        "stamps": _stamps_digest(dataset, rows),
         "encoder": dict(fingerprint),
     }
     return Manifest(rows, ids, identity, shard_items)
@@ -117,6 +119,14 @@ def foreign(folder: Path, why: str) -> DataError:
 def _rows_digest(rows: NDArray[np.int64], ids: Iterable[str]) -> str:
     lines = "".join(f"{row} {id_}\n" for row, id_ in zip(rows.tolist(), ids, strict=True))
     return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _stamps_digest(dataset: Dataset, rows: NDArray[np.int64]) -> str | None:
+    """SHA-256 over what tells of each picture whether it is still the same; None where the dataset cannot say."""
+    stamp = getattr(dataset, "picture_stamp", None)
+    if stamp is None:
+        return None
+    return hashlib.sha256("".join(f"{stamp(row)}\n" for row in rows.tolist()).encode()).hexdigest()
 
 
 def _picture_digest(dataset: Dataset, row: int) -> str:

@@ -56,7 +56,7 @@ def prepare_images(
     shards, missing = manifest.shards(), unfinished(home, manifest)
     shape = None
     for shard in track(sorted(set(range(len(shards))) - set(missing)), "checking features", mode=mode):
-        note = read_note(home, shard)
+        note = read_note(home, shard, manifest.ids[shards[shard]])
         check_shard(home, shard, note)
         shape = note.shape[1:]
     left = [row for shard in missing for row in manifest.rows[shards[shard]].tolist()]

@@ -1,5 +1,7 @@
 """Region features that stay on disk: indexed like a numpy array, read where they are asked for."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,10 +27,12 @@ class RegionArray:
         *,
         shard_items: int,
         positions: NDArray[np.int64] | None = None,  # of the items, counted over all shards; all of them without it
+        checksums: tuple[int, ...] | None = None,  # of the shards, where they are known
     ):
         self._shards = [np.asarray(shard) for shard in shards]  # indexing a memory map itself is slow
         self._shard_items = shard_items
         self._positions = np.arange(sum(map(len, shards)), dtype=np.int64) if positions is None else positions
+        self._checksums = checksums
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -57,7 +61,20 @@ class RegionArray:
 
     def select(self, rows: Any) -> "RegionArray":
         """These items, in this order (a slice, a list or a mask), still on disk."""
-        return RegionArray(self._shards, shard_items=self._shard_items, positions=self._chosen(rows))
+        chosen = self._chosen(rows)
+        return RegionArray(self._shards, shard_items=self._shard_items, positions=chosen, checksums=self._checksums)
+
+    @property
+    def identity(self) -> str | None:
+        """A digest that no other items have, made without reading one; None where no checksums are known.
+
+        It is of the checksums of whole shards, so that it is another one as well when neighbours of the items change.
+        """
+        if self._checksums is None:
+            return None
+        shards = np.unique(self._positions // self._shard_items).tolist()
+        facts = [self._shard_items, [[shard, self._checksums[shard]] for shard in shards]]
+        return hashlib.sha256(json.dumps(facts).encode() + self._positions.tobytes()).hexdigest()
 
     def __getitem__(self, index: Any) -> NDArray[np.float16]:
         """The features as numpy gives them; of `array[items, regions, columns]` no more than that is read."""

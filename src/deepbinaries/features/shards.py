@@ -1,12 +1,14 @@
 """Shards of a store: arrays of region features, each written whole, with a note beside it that proves it.
 
-A shard counts as done when its note is there; the note holds the shard's size and checksum, and the pictures
-in it that could not be read.
+A shard counts as done when its note is there; the note holds the shard's size and checksum, the pictures in it that
+could not be read, and a digest of all this.
 """
 
 import fcntl
+import hashlib
+import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,18 +64,24 @@ def write_shard(folder: Path, shard: int, parts: Sequence[NDArray[np.float16]], 
             np.lib.format.write_array_header_1_0(file, header)
             for content in contents:
                 file.write(content)
-        write_json({"shape": shape, "crc32": crc32, "failures": dict(failures)}, note_path(folder, shard))
+        facts = {"shape": shape, "crc32": crc32, "failures": dict(failures)}
+        write_json(facts | {"sha256": _digest(facts)}, note_path(folder, shard))
 
 
-def read_note(folder: Path, shard: int) -> Note:
-    """The note of a shard that is done."""
+def read_note(folder: Path, shard: int, ids: Collection[str]) -> Note:
+    """The note of a shard that is done, proven to be as it was written and to speak of these items."""
     path = note_path(folder, shard)
     content = read_json(path)
     try:
+        digest = content.pop("sha256")
+        if digest != _digest(content):
+            raise ValueError("its digest is another one")
         shape = tuple(content["shape"])
         failures = {str(id_): str(reason) for id_, reason in content["failures"].items()}
         if len(shape) != 3 or not all(type(side) is int and side > 0 for side in shape):
             raise ValueError(f"shape {shape}")
+        if strangers := failures.keys() - set(ids):
+            raise ValueError(f"{min(strangers)!r} is not in the shard")
         return Note(shape, int(content["crc32"]), failures)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _corrupt(folder, shard, f"its note makes no sense ({error!r})") from error
@@ -106,6 +114,11 @@ def check_shard(folder: Path, shard: int, note: Note) -> None:
             crc32 = zlib.crc32(chunk, crc32)
     if crc32 != note.crc32:
         raise _corrupt(folder, shard, "its bytes are not the ones that were written")
+
+
+def _digest(facts: Mapping[str, Any]) -> str:
+    """SHA-256 over what a note says."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def _corrupt(folder: Path, shard: int, what: str) -> DataError:

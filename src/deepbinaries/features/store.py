@@ -26,7 +26,8 @@ class FeatureStore:
                 f"{folder} lacks {len(missing):,} of {len(items):,} shards",
                 next_step="prepare again with the same settings; what is done is kept",
             )
-        self._notes = [read_note(self.folder, shard) for shard in range(len(items))]
+        ids = self.manifest.ids
+        self._notes = [read_note(self.folder, shard, ids[part]) for shard, part in enumerate(items)]
         self._shards = [open_shard(self.folder, shard, note) for shard, note in enumerate(self._notes)]
         one_shape = self._notes[0].shape[1:]
         if [note.shape for note in self._notes] != [(part.stop - part.start, *one_shape) for part in items]:
@@ -59,7 +60,12 @@ class FeatureStore:
     def as_array(self, rows: Any = None) -> RegionArray:
         """The features of rows of the dataset, or of all that are here, left on disk until they are asked for."""
         positions = None if rows is None else places(self.rows, rows, of="features")
-        return RegionArray(self._shards, shard_items=self.manifest.shard_items, positions=positions)
+        return RegionArray(
+            self._shards,
+            shard_items=self.manifest.shard_items,
+            positions=positions,
+            checksums=tuple(note.crc32 for note in self._notes),
+        )
 
     def check(self, *, progress: bool = True) -> None:
         """Prove every byte of every shard."""

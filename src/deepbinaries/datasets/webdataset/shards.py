@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from deepbinaries.datasets.base import file_stamp
 from deepbinaries.errors import DataError, PictureError, UsageError
 from deepbinaries.vision import MAX_BYTES
 
@@ -23,6 +24,9 @@ class ShardMember:
     shard: Path
     offset: int
     size: int
+
+    def stamp(self) -> str:
+        return f"{file_stamp(self.shard)} {self.offset} {self.size}"
 
     def read(self) -> bytes:
         size = min(self.size, MAX_BYTES + 1)  # one more than allowed, so that the reader notices
