@@ -1,10 +1,12 @@
 import errno
 import os
+import resource
 
+import numpy as np
 import pytest
 
 from deepbinaries.errors import DataError, Error
-from deepbinaries.files import read_bytes, read_json, read_lines, write_json, written_whole
+from deepbinaries.files import check_place, read_bytes, read_json, read_lines, write_array, write_json, written_whole
 
 
 def test_a_value_survives(tmp_path):
@@ -48,6 +50,43 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_no_trace(tmp_path):
     with pytest.raises(Error, match="cannot be written"):
         fill_the_disk()
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"old")]
+
+
+def test_an_error_without_a_number_still_says_what_it_is(tmp_path):
+    with pytest.raises(Error, match=r"cannot be written \(12 requested and 4 written\)"), written_whole(tmp_path / "a"):
+        raise OSError("12 requested and 4 written")  # as numpy says it
+
+
+def test_a_place_that_can_be_written_to_is_left_as_it_was(tmp_path):
+    check_place(tmp_path / "not" / "there" / "yet")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["/proc/model", "file/model"])
+def test_a_place_where_nothing_can_be_made_is_refused(tmp_path, place):
+    (tmp_path / "file").touch()
+    with pytest.raises(Error, match=f"{place} cannot be made: .* cannot be written to"):
+        check_place(tmp_path / place)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (0, 2), (2, 3, 4)])
+@pytest.mark.parametrize("kind", ["u1", "<f4", "<i8"])
+def test_an_array_is_written_as_numpy_writes_it(tmp_path, shape, kind):
+    array = np.arange(np.prod(shape)).reshape(shape).astype(kind)[..., ::-1]  # not in the order of its bytes
+    with written_whole(tmp_path / "ours.npy") as file:
+        write_array(array, file)
+    np.save(tmp_path / "theirs.npy", np.ascontiguousarray(array))
+    assert (tmp_path / "ours.npy").read_bytes() == (tmp_path / "theirs.npy").read_bytes()
+
+
+def test_not_one_byte_of_an_array_is_lost_in_silence(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (727, before[1]))
+    try:
+        with pytest.raises(Error, match="cannot be written"), written_whole(tmp_path / "a.npy") as file:
+            write_array(np.zeros(600, dtype=np.uint8), file)  # and 128 bytes of a header
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_an_interrupted_write_leaves_no_trace(tmp_path):

@@ -1,13 +1,17 @@
-"""Reading small files with a limit, writing files whole or not at all, and where those go that can be made again."""
+"""Reading small files with a limit, writing files whole or not at all, and where they may go."""
 
 import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from deepbinaries.errors import DataError, Error
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MAX_BYTES = 64 * 2**20  # of a file that describes something; a million ids need about 16 MB
 
@@ -29,7 +33,7 @@ def read_bytes(path: Path, *, limit: int = MAX_BYTES) -> bytes:
         raise DataError(f"{path} does not exist", next_step="check the path") from None
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read ({error.strerror})", next_step="check what it is and its permissions"
+            f"{path} cannot be read ({error.strerror or error})", next_step="check what it is and its permissions"
         ) from error
     if len(content) > limit:
         raise DataError(f"{path} has more than {limit:,} bytes", next_step="check that it is the right file")
@@ -64,10 +68,36 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
         unfinished.replace(path)
     except OSError as error:
         raise Error(
-            f"{path} cannot be written ({error.strerror})", next_step="check the folder, its permissions and free space"
+            f"{path} cannot be written ({error.strerror or error})",  # numpy's short writes have words of their own
+            next_step="check the folder, its permissions and free space",
         ) from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def write_array(array: "NDArray[Any]", file: BinaryIO) -> None:
+    """Write an array as `numpy.save` does, which on a full disk may lose the last bytes without a word."""
+    import numpy as np
+
+    array = np.ascontiguousarray(array)
+    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+    file.write(array.reshape(-1).view(np.uint8).data)
+
+
+def check_place(path: Path) -> None:
+    """Refuse a path at which nothing can be made, before hours of work; folders on the way may be missing.
+
+    It is tried, since permissions alone do not tell: in some folders not even the superuser can write.
+    """
+    there = next(folder for folder in path.absolute().parents if folder.exists())
+    try:
+        with TemporaryDirectory(prefix=".deepbinaries-", dir=there):
+            pass
+    except OSError as error:
+        raise Error(
+            f"{path} cannot be made: {there} cannot be written to ({error.strerror or error})",
+            next_step="give a place that you may write to",
+        ) from error
 
 
 def write_json_lines(entries: Iterable[Any], path: Path) -> None:

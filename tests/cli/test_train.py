@@ -1,18 +1,22 @@
 """`train` and `encode` on generated scenes, with networks that learn little in little time."""
 
+import io
 import json
 import os
+import resource
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from PIL import Image
 from small_training import SMALL, run
 
 from deepbinaries import codes
 from deepbinaries.cli import learning
 from deepbinaries.cli.recipe import read_recipe
 from deepbinaries.datasets import load
+from deepbinaries.errors import DataError
 from deepbinaries.model import Model
 
 
@@ -132,6 +136,36 @@ def test_sentences_are_encoded_and_one_without_known_words_is_told(trained, tmp_
     assert "line 2: 'xyzzy', 'plugh' are unknown" in capsys.readouterr().err
 
 
+@pytest.fixture
+def small_disk():
+    """`small_disk(n)` lets no file grow beyond so many bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda n_bytes: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "n_bytes", "kind", "failing"),
+    [
+        (300, 4096, ["--values"], "codes.npy"),  # 64 bytes each
+        (300, 500, [], "codes.npy"),  # 2 bytes each, and 128
+        (10, 200, [], "codes.npy.json"),
+        (300, 900, [], "codes.ids.txt"),  # 4 bytes for most
+    ],
+)
+def test_a_full_disk_leaves_no_half_of_what_is_encoded(
+    trained, tmp_path, small_disk, capsys, sentences, n_bytes, kind, failing
+):
+    (tmp_path / "many.txt").write_text("a dog\n" * sentences)
+    arguments = ("encode", trained, "--texts", tmp_path / "many.txt", "--out", tmp_path / "codes.npy", *kind)
+    small_disk(n_bytes)
+    assert run(*arguments) == 3
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert f"{failing} cannot be written" in told
+    assert "(None)" not in told
+    assert [path.name for path in tmp_path.iterdir()] == ["many.txt"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "word"),
     [
@@ -212,6 +246,59 @@ def test_a_split_without_a_training_part_is_told_before_any_work(tmp_path, capsy
     assert "this split has no training part to learn from" in capsys.readouterr().err
 
 
+def labelled_album(folder, labels_of):
+    """Sixty pictures that cannot be read, with sentences, and the labels that `labels_of(row)` says."""
+    folder.mkdir()
+    with (folder / "metadata.jsonl").open("w") as file:
+        for row in range(60):
+            (folder / f"{row}.png").touch()
+            line = {"file_name": f"{row}.png", "text": f"scene {row}", "labels": labels_of(row)}
+            file.write(json.dumps(line) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("labels_of", "words"),
+    [
+        (lambda _: [], "pairs with 0 labels teach nothing"),
+        (lambda _: ["dog"], "pairs with 1 labels teach nothing"),
+        (lambda row: ["thing", "dog" if row % 2 else "cat"], "'thing' is everywhere"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--set", "patience=2"), ("--tune", "embed=8,16")])
+def test_labels_that_teach_nothing_are_told_before_any_picture_is_looked_at(
+    tmp_path, monkeypatch, capsys, labels_of, words, more
+):
+    monkeypatch.setattr("deepbinaries.model.make_encoder", lambda *_, **__: pytest.fail("pictures are looked at"))
+    album = labelled_album(tmp_path / "album", labels_of)
+    options = [part for part in SMALL if part not in ("scenes", "--dataset-set", "items=60")]
+    places = ("--root", album, "--features", tmp_path / "features", "--out", tmp_path / "model")
+    assert run("train", "folder", *places, *options, *more) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+    assert list(tmp_path.iterdir()) == [album]
+
+
+@pytest.mark.parametrize(("option", "place"), [("--out", "/proc/zz"), ("--tensorboard", "/proc/x")])
+def test_a_place_that_nobody_can_write_to_is_told_before_any_work(tmp_path, capsys, option, place):
+    places = {"--out": tmp_path / "model", "--features": tmp_path / "features"} | {option: place}
+    assert run("train", *SMALL, *(part for pair in places.items() for part in pair)) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{place}" in line
+    assert "/proc cannot be written to" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_that_fails_before_its_first_epoch_leaves_nothing_behind(features, tmp_path, monkeypatch, capsys):
+    def fail(*_, **__):
+        raise DataError("the lights went out", next_step="wait")
+
+    monkeypatch.setattr("deepbinaries.hashers.deep.train", fail)
+    assert run("train", *SMALL, "--features", features, "--out", tmp_path / "model") == 3
+    assert "the lights went out" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_damaged_log_of_an_unfinished_training_is_named(features, tmp_path, monkeypatch, capsys):
     def pull_the_plug(*_, **__):
         raise KeyboardInterrupt
@@ -277,6 +364,13 @@ def test_regions_are_looked_for_where_they_are_read(given, keep):
     assert recipe.vision.keep == keep
 
 
+def jpeg_of(picture):
+    """A picture's file as a JPEG's."""
+    written = io.BytesIO()
+    Image.open(io.BytesIO(picture)).convert("RGB").save(written, "JPEG")
+    return written.getvalue()
+
+
 def test_each_kind_of_picture_that_cannot_be_read_has_its_line(tmp_path, capsys):
     album = tmp_path / "album"
     album.mkdir()
@@ -289,6 +383,10 @@ def test_each_kind_of_picture_that_cannot_be_read_has_its_line(tmp_path, capsys)
         (album / line["file_name"]).write_bytes(scenes.picture(row))
     for broken in (3, 4):
         (album / f"{broken}.png").write_bytes(b"")
+    for row in range(20, 34):  # each cut somewhere else, which its reason tells, and with a name of several words
+        (album / f"{row}.png").unlink()
+        lines[row]["file_name"] = f"my {row} photograph.jpg"
+        (album / lines[row]["file_name"]).write_bytes(jpeg_of(scenes.picture(row))[: -100 - 11 * row])
     (album / "5.png").rename(album / "5.heic")
     lines[5]["file_name"] = "5.heic"
     (album / "5.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
@@ -297,6 +395,11 @@ def test_each_kind_of_picture_that_cannot_be_read_has_its_line(tmp_path, capsys)
     places = ("--root", album, "--features", tmp_path / "features", "--out", tmp_path / "model")
     assert run("train", "folder", *places, *options) == 0
     told = capsys.readouterr().err
-    assert "left out: 2 (first: 3.png: 3.png is empty" in told
-    assert "left out: 1 (first: 5.heic: 5.heic is a HEIC picture" in told
-    assert "deepbinaries[heif]" in told
+    lines = told[told.index("pictures that cannot be read and are left out: 17\n") :].splitlines()
+    assert [line.partition(": ")[0] for line in lines[1:4]] == [
+        "14 like my 20 photograph.jpg",
+        "2 like 3.png",
+        "1 like 5.heic",
+    ]
+    assert "deepbinaries[heif]" in lines[3]
+    assert lines[4].startswith("once they are mended, remove ")

@@ -1,8 +1,8 @@
 """`deepbinaries encode`: codes of pictures or of sentences, by a trained model."""
 
 import os
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from deepbinaries.cli.collection_options import VARIABLE, Bits, ModelAt
 from deepbinaries.cli.output import AsJson, complain, free_file, write_json, write_text
 from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
 from deepbinaries.errors import DataError, PictureError, UsageError
-from deepbinaries.files import read_lines, written_whole
+from deepbinaries.files import read_lines, write_array, written_whole
 from deepbinaries.progress import track
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def encode(
         raise UsageError("it is not clear what to encode", next_step="give pictures, or a file of --texts")
     if out.suffix != ".npy":
         raise UsageError(f"{out} is no name for codes", next_step="let it end in .npy")
-    ids_path = free_file(out.with_suffix(".ids.txt"))
-    free_file(out)
+    ids_path = out.with_suffix(".ids.txt")
+    written = [free_file(path) for path in (out, out.with_name(f"{out.name}.json"), ids_path)]
     opened = Model.from_pretrained(
         _chosen(model), bits=bits, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path
     )
@@ -69,9 +69,10 @@ def encode(
         files = picture_files(map(Path, pictures))
         ids, found = _encode_pictures(opened, files)
         left_out = len(files) - len(ids)
-    with written_whole(ids_path) as file:
-        file.write(b"".join(os.fsencode(id_) + b"\n" for id_ in ids))
-    _write(found, out, values)
+    with _all_or_none(*written):
+        _write(found, out, values)
+        with written_whole(ids_path) as file:
+            file.write(b"".join(os.fsencode(id_) + b"\n" for id_ in ids))
     facts: dict[str, Any] = {"codes": str(out), "ids": str(ids_path), "items": len(ids), "left_out": left_out}
     facts["bits"] = opened.bits
     if as_json:
@@ -104,15 +105,24 @@ def _chosen(model: str | None) -> str:
 
 
 def _write(found: "NDArray[Any]", out: Path, as_values: bool) -> None:
-    import numpy as np
-
     from deepbinaries.codes import Codes, save
 
     if not as_values:
         save(Codes.from_values(found), out)
         return
     with written_whole(out) as file:
-        np.save(file, found, allow_pickle=False)
+        write_array(found, file)
+
+
+@contextmanager
+def _all_or_none(*paths: Path) -> Iterator[None]:
+    """Leave none of the files where one cannot be written: half a result would be in the way of the next try."""
+    try:
+        yield
+    except BaseException:
+        for path in paths:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def picture_files(paths: Iterable[Path]) -> list[Path]:

@@ -1,7 +1,8 @@
 """One training on the command line: what is learnt from, its log, and how it goes on after an interruption."""
 
 import json
-from collections.abc import Sized
+from collections.abc import Iterator, Sized
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from deepbinaries.files import read_lines, write_json_lines
 from deepbinaries.model_folder import LOG
 
 if TYPE_CHECKING:
+    from deepbinaries.datasets import Parts
     from deepbinaries.features import Pairs, Prepared
 
 History = list[dict[str, Any]]  # what each epoch had to say
@@ -28,6 +30,14 @@ def check_validation(rows: Sized, *, wanted_by: str) -> None:
         raise UsageError(
             f"{wanted_by} needs a validation part, which this split lacks", next_step=f"leave {wanted_by} out"
         )
+
+
+def check_labels(hasher: Any, parts: "Parts", *, held_out: bool) -> None:
+    """Refuse labels that this method learns nothing from, before any picture is looked at."""
+    import numpy as np
+
+    if check := getattr(hasher, "check_labels", None):  # not every method reads labels
+        check(parts.labels.select(np.setdiff1d(parts.train, parts.validation) if held_out else parts.train))
 
 
 def all_pairs(prepared: "Prepared") -> "Pairs":
@@ -54,10 +64,9 @@ def learn(
     heading: str = "",
 ) -> History:
     """Fit the hasher, from its last checkpoint where there is one; what each epoch had to say."""
-    workplace.mkdir(parents=True, exist_ok=True)
     path = workplace / LOG
     history = {entry["epoch"]: entry for entry in _read_history(path)} if path.exists() else {}
-    with scalars(tensorboard) as write_scalars:
+    with _made(workplace), scalars(tensorboard) as write_scalars:
 
         def log(entry: dict[str, Any]) -> None:
             history[entry["epoch"]] = entry
@@ -70,6 +79,19 @@ def learn(
 
         hasher.fit(pairs, validation=validation, checkpoints=workplace, log=log)
     return list(history.values())
+
+
+@contextmanager
+def _made(workplace: Path) -> Iterator[None]:
+    """A place for what is kept of a training; it goes again where the training ends before anything is kept."""
+    workplace.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # something is kept in it, or in the place above
+            workplace.rmdir()
+            workplace.parent.rmdir()
+        raise
 
 
 def _read_history(path: Path) -> History:

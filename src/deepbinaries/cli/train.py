@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import re
 import shutil
 from collections import defaultdict
 from dataclasses import asdict
@@ -13,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deepbinaries.cli.dataset import FromCaptions, Name, Root, Seed, SplitName, SplitSet, load_dataset
-from deepbinaries.cli.learning import History, all_pairs, apart, check_validation, has_patience, learn
+from deepbinaries.cli.learning import History, all_pairs, apart, check_labels, check_validation, has_patience, learn
 from deepbinaries.cli.output import AsJson, complain, free_path, write_json, write_text
 from deepbinaries.cli.recipe import Read, read_recipe
 from deepbinaries.cli.scalars import writer_class
 from deepbinaries.cli.together import in_turn, is_together, leads
 from deepbinaries.cli.tuning import in_words, tune
 from deepbinaries.errors import UsageError
-from deepbinaries.files import cache_folder
+from deepbinaries.files import cache_folder, check_place
 
 if TYPE_CHECKING:
     from deepbinaries.features import Prepared
@@ -89,15 +90,17 @@ def train(
     from deepbinaries.language import TokenSettings
     from deepbinaries.model import Model, make_encoder, source_of
 
-    free_path(out)
+    check_place(free_path(out))  # and the next lines: refused now, since it would fail after hours
     if tensorboard is not None:
-        writer_class()  # refuses now what would fail after hours
+        writer_class()
+        check_place(tensorboard / "events")
     recipe = read_recipe(settings_file, method, bits, settings, tuned, vision, read, words)
     if recipe.grid and is_together():
         raise UsageError("--tune works in one process", next_step="choose settings without torchrun, then train")
     speaks = leads()  # and each process has its own GPU from here on
     # Made once for nothing, so that nonsense is refused before anything is read.
-    patient = any(has_patience(recipe.make(device, combination)) for combination in recipe.grid or [{}])
+    hashers = [recipe.make(device, combination) for combination in recipe.grid or [{}]]
+    patient = any(map(has_patience, hashers))
     tokens = TokenSettings(length=recipe.words)
     dataset, made = load_dataset(name, root, split, split_set, seed, dataset_set, labels_from_captions)
     parts = made.parts(dataset, ignore_labels=ignore_label or ())
@@ -105,6 +108,7 @@ def train(
         raise UsageError("this split has no training part to learn from", next_step="give another split")
     if recipe.grid or patient:
         check_validation(parts.validation, wanted_by="--tune" if recipe.grid else "patience")
+    check_labels(hashers[0], parts, held_out=bool(recipe.grid) or patient)
     encoder = make_encoder(recipe.vision, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
     home = features or cache_folder() / "features"
     with in_turn():
@@ -152,14 +156,29 @@ def _remove(unfinished: Path, workplaces: list[Path]) -> None:
 
 
 def _tell_unreadable(prepared: "Prepared") -> None:
-    """A line for each kind of failure, the most frequent first: what an extra mends must not hide behind others."""
+    """How many there are, and a line for each kind: what an extra mends must not hide behind other failures."""
+    failures = prepared.store.failures
+    if not failures:
+        return
     by_kind: dict[str, list[str]] = defaultdict(list)
-    for id_, reason in prepared.store.failures.items():
-        by_kind[reason.partition(" ")[2]].append(f"{id_}: {reason}")  # a reason begins with the picture's name
-    for found in sorted(by_kind.values(), key=len, reverse=True)[:SHOWN]:
-        complain(f"pictures that cannot be read and are left out: {len(found):,} (first: {found[0]})")
-    if by_kind:
-        complain(f"once they are mended, remove {prepared.store.folder}")
+    for id_, reason in failures.items():
+        by_kind[_kind(reason, id_)].append(f"{id_}: {reason}")
+    kinds = sorted(by_kind.values(), key=len, reverse=True)
+    complain(f"pictures that cannot be read and are left out: {len(failures):,}")
+    for found in kinds[:SHOWN]:
+        complain(f"{len(found):,} like {found[0]}")
+    if others := sum(map(len, kinds[SHOWN:])):
+        complain(f"{others:,} of other kinds")
+    complain(f"once they are mended, remove {prepared.store.folder}")
+
+
+def _kind(reason: str, name: str) -> str:
+    """What a failure shares with others: its reason without the picture's name, and without numbers.
+
+    >>> _kind("my 2 dogs.jpg is damaged (37 bytes not processed)", "my 2 dogs.jpg")
+    ' is damaged (# bytes not processed)'
+    """
+    return re.sub(r"\w*\d[\w,]*", "#", reason.replace(name, ""))
 
 
 def _report(out: Path, model: Any, history: History, tuning: dict[str, Any] | None, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deepbinaries.codes.codes import Codes
 from deepbinaries.errors import DataError, Error
-from deepbinaries.files import read_json, write_json, written_whole
+from deepbinaries.files import read_json, write_array, write_json, written_whole
 
 FORMAT = "deepbinaries-codes"
 VERSION = 1
@@ -22,7 +22,7 @@ def save(codes: Codes, path: str | Path) -> None:
     """Write `path` (.npy) and its sidecar (.npy.json); the sidecar comes last, so a torn write is noticed."""
     path = _npy(path)
     with written_whole(path) as file:
-        np.save(file, np.ascontiguousarray(codes.packed), allow_pickle=False)
+        write_array(codes.packed, file)
     sidecar = {
         "format": FORMAT,
         "version": VERSION,

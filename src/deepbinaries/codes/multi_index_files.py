@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deepbinaries.codes.gallery import Gallery
 from deepbinaries.codes.multi_index import MAX_BITS, MAX_ITEMS, MAX_WIDTH, MultiIndex
 from deepbinaries.errors import DataError, Error
-from deepbinaries.files import read_json, write_json, written_whole
+from deepbinaries.files import read_json, write_array, write_json, written_whole
 from deepbinaries.progress import track
 
 FORMAT = "deepbinaries-multi-index"
@@ -39,7 +39,7 @@ def save_index(index: MultiIndex, folder: str | Path) -> None:
     }
     for name, array in track(arrays.items(), "saving the index", total=len(arrays)):
         with written_whole(folder / f"{name}.npy") as file:
-            np.save(file, array, allow_pickle=False)
+            write_array(array, file)
     facts = {
         "format": FORMAT,
         "version": VERSION,
