@@ -29,8 +29,9 @@ STYLE = """<style>
 OF_BARE_NETWORKS = """\
 `of_bare_networks` is the training step of `tvdb-lstm` beside its own networks that learn fixed targets, with its update
 `spectral`; an update at the end of a name takes its place. `of_bare_networks_tvdb` is the same of `tvdb`, the default:
-its networks take half the time, so that learning codes weighs more. Wanted of a step is .7. `of_bare_backbone` is the
-way from files to features beside the network that sees ready pixels; wanted is .5."""
+its networks take half the time, so that learning codes weighs more. `of_bare_backbone` is the way from files to
+features beside the network that sees ready pixels; wanted is .5."""
+WANTED_OF_A_STEP = 0.7
 
 Cell = Mapping[str, Any]
 
@@ -73,12 +74,20 @@ def section(result: Mapping[str, Any], charts: Mapping[str, str]) -> str:
     if result["name"] == "scale_index":
         lines.append(engines(result["figures"]))
     if result["name"] == "training":
-        lines += [OF_BARE_NETWORKS, whole_training(result["figures"])]
+        lines += [OF_BARE_NETWORKS + steps(result["ratios"]), whole_training(result["figures"])]
     if result["name"] == "training_memory":
         lines.append(memory(result["figures"]))
     if result["name"] == "encoding":
         lines += [rates(result["figures"]), sentences(result["figures"])]
     return "\n\n".join(lines)
+
+
+def steps(ratios: Mapping[str, float]) -> str:
+    """What is wanted of a training step, and which do not reach it."""
+    of_steps = {name: share for name, share in ratios.items() if name.startswith("of_bare_networks")}
+    below = [f"`{name}` ({share})" for name, share in of_steps.items() if share < WANTED_OF_A_STEP]
+    missed = f"; not reached by {' and '.join(below)}" if below else ""
+    return f"\nWanted of a step is {WANTED_OF_A_STEP}{missed}."
 
 
 def whole_training(figures: Mapping[str, Any]) -> str:

@@ -104,6 +104,9 @@ def choice_rows() -> Iterator[Row]:
         {"image": "vote"} | HALF_SILENT,
         {"image": "max", "hidden": 256} | half_silent,
         {"image": "max", "hidden": 256} | HALF_SILENT,
+        {"image": "lstm-max"},
+        {"image": "attention", "hidden": 256} | half_silent,
+        {"image": "attention", "hidden": 256} | HALF_SILENT,
     )
     for proposer in ("grid", "yolox"):
         for form in forms:

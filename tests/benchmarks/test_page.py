@@ -85,12 +85,13 @@ def test_ratios_bandwidth_and_first_answer_stand_on_the_page(small):
 
 
 def test_ratios_of_networks_name_their_presets(tmp_path):
-    ratios = {"of_bare_networks": 0.8, "of_bare_networks_tvdb": 0.7}
+    ratios = {"of_bare_networks": 0.8, "of_bare_networks_tvdb": 0.7, "of_bare_networks_gram": 0.69}
     content = {"name": "training", "ratios": ratios, "figures": {}, "command": "run", "machine": MACHINE}
     (tmp_path / "training.json").write_text(json.dumps(content))
     text = page(tmp_path)["README.md"]
     assert "`of_bare_networks` is the training step of `tvdb-lstm`" in text
     assert "`of_bare_networks_tvdb` is the same of `tvdb`, the default" in text
+    assert "Wanted of a step is 0.7; not reached by `of_bare_networks_gram` (0.69).\n" in text
 
 
 def test_the_memory_of_a_training_is_said_with_its_size(tmp_path):

@@ -1,6 +1,8 @@
 """The published results: the tables are those of the cells, and every cell can be repeated."""
 
 import importlib.util
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from deepbinaries import datasets
 from deepbinaries.datasets.splits import by_fraction
 from deepbinaries.experiments.cells import read_cells
+from deepbinaries.hashers.tvdb import TVDB
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -51,6 +54,20 @@ def test_an_lstm_of_256_on_scenes_beats_chance_by_35_points_in_both_directions()
     assert all(cell["map_all"] - cell["chance"] >= 0.35 for cell in judged)
 
 
+def test_what_is_not_reached_is_said_in_the_figures_that_were_recorded():
+    (said,) = (part for part in (RESULTS / "README.md").read_text("utf-8").split("\n\n") if "does not reach" in part)
+    over_chance = {
+        (cell["gallery"], cell["direction"]): f"{cell['map_all'] - cell['chance']:.3f}".removeprefix("0")
+        for cell in read_cells(RESULTS / "scenes" / "cells.jsonl")
+        if cell["experiment"] == "main"
+    }
+    for gallery in ("database", "clean"):
+        assert " / ".join(over_chance[gallery, side] for side in ("image_to_text", "text_to_image")) in said
+    ratios = json.loads((RESULTS.parent / "benchmarks" / "results" / "training.json").read_text())["ratios"]
+    for name in ("of_bare_networks_tvdb", "of_bare_networks"):
+        assert f"has {ratios[name]:g}".replace("0.", ".") in said
+
+
 def test_three_seeds_are_there_for_both_methods_at_64_bits(cells):
     for rule in {cell["rule"] for cell in cells}:
         for method in ("tvdb", "tvdb-lstm"):
@@ -75,6 +92,25 @@ def test_validation_items_are_not_learnt_from_where_settings_are_chosen_and_no_q
     assert list(asked.query) == list(parts.validation)
     assert not {*learnt} & {*parts.validation, *parts.query}
     assert all({*asked.gallery(kind)} == {*parts.gallery("clean")} for kind in galleries)
+
+
+def test_every_choice_is_recorded_on_all_tasks_or_named_as_not_yet_run():
+    photographs, tables = load("photographs"), load("tables")
+    cells = [cell for name in ("coco18", "iapr22") for cell in read_cells(RESULTS / name / "choices.jsonl")]
+    missing = set()
+    for row in photographs.choice_rows():
+        wanted = json.loads(json.dumps(asdict(TVDB.preset(row.method, **row.settings).settings)))
+        of_data = {"batch", "read", "words"}  # each dataset has its own
+        recorded = {
+            cell["rule"]
+            for cell in cells
+            if (cell["bits"], cell["seed"], cell["proposer"]) == (row.bits, row.seed, row.proposer)
+            and all(wanted[name] == value for name, value in cell["settings"].items() if name not in of_data)
+        }
+        if recorded != {"r18", "r17", "all"}:
+            missing.add(tables.tried({"settings": wanted, "proposer": row.proposer}))
+    section = (RESULTS / "README.md").read_text(encoding="utf-8").split("## Not yet run\n")[1].split("\n## ")[0]
+    assert {line.removeprefix("- ") for line in section.splitlines() if line.startswith("- ")} == missing
 
 
 def test_a_trial_is_named_by_what_is_other_in_it():
