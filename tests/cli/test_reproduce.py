@@ -49,6 +49,14 @@ def learnt(monkeypatch):
 TWO = ("--only", "CVH", "--only", "SCM", "--bits", "8")
 
 
+def told_of_all_links(page):
+    """What a page tells of how its numbers were made, each of which is linked to from a number, and none is missing."""
+    text = page.read_text()
+    links, told = (set(re.findall(pattern, text)) for pattern in (r'href="#(\w+)"', r'<dt id="(\w+)"'))
+    assert links == told != set()
+    return re.findall(r"<(?:dt|dd|p)\b[^>]*>(.*?)</", text.split("<h2>How each number was made</h2>")[1])
+
+
 def numbers_of(folder, bits=8, rows=("CVH", "SCM")):
     """The numbers of some rows of table 1 at a length, each with its trainings; the folder may have more."""
     return [number for number in all_numbers_of(folder) if number["bits"] == bits and number["row"] in rows]
@@ -78,10 +86,7 @@ def test_a_table_is_left_in_four_forms_and_its_cells_say_how_they_were_made(repr
         assert {"processor", "cores", "device", "jobs"} <= cell["machine"].keys()
         assert (cell["proposer"], cell["rule"]) == ("rpn", "all")
     assert "How each number was made stands in [table1.json](table1.json)" in (out / "table1.md").read_text()
-    page = (out / "table1.html").read_text()
-    links, told = (set(re.findall(pattern, page)) for pattern in (r'href="#(\w+)"', r'<dt id="(\w+)"'))
-    assert links == told
-    assert "numpy" in page
+    assert "numpy" in " ".join(told_of_all_links(out / "table1.html"))
     assert {cell["experiment"] for cell in read_cells(out / "cells.jsonl")} == {"paper, reduced"}
 
 
@@ -160,6 +165,9 @@ def test_figure_5_tells_the_epoch_of_the_best(reproduce, out, monkeypatch):
     best = max(epochs, key=lambda epoch: epoch["image_to_text"])
     row = (out / "figure5.md").read_text().split("Update spectral")[1].split("| TVDB-N | ")[1].split(" | ")
     assert row[2:4] == [f"{best['image_to_text']:.3f}".removeprefix("0"), str(best["epoch"])]
+    told = shlex.join(told_of_all_links(out / "figure5.html"))
+    assert "reproduce figure5 --dataset scenes --out paper --reduced --dataset-set items=60" in told
+    assert "TVDB-N, spectral" in told
     monkeypatch.setattr("deepbinaries.hashers.tvdb.TVDB.fit", lambda *_, **__: pytest.fail("learnt again"))
     assert reproduce("figure5", "--only", "TVDB-N, spectral") == 0
 
@@ -186,6 +194,10 @@ def test_times_are_measured_for_each_size_that_the_data_have(reproduce, out, cap
     assert reproduce("time", items=240) == 0
     lines = [json.loads(line) for line in (out / "times.jsonl").read_text().splitlines()]
     assert {line["items"] for line in lines} == {50, 100, 108}  # the last are all that are learnt from
+    assert {line["counted"] for line in lines} == {"the least of the repeats"}
+    assert "gram, 50 items, " in " ".join(told_of_all_links(out / "time.html"))
+    heads = [line for line in (out / "time.md").read_text().splitlines() if line.startswith("| update ")]
+    assert ["grows with" in head for head in heads] == [False, True, True, True]  # a batch is as large whatever the set
     assert all(line["seconds"].keys() == {"batch", "first", "again", "start"} for line in lines)
     assert all(seconds > 0 for line in lines for seconds in line["seconds"].values())
     assert (out / "time.svg").exists()
@@ -214,7 +226,7 @@ def test_a_table_of_times_is_of_one_machine_and_shows_what_is_there(reproduce, t
     assert reproduce("time", "--no-learn", items=240, out=out) == 1
     assert "time: 1 results are missing" in capsys.readouterr().err
     page = (out / "time.md").read_text()
-    assert "Missing: spectral, 50 items on A Machine" in page
+    assert "Not here yet: spectral, 50 items on A Machine" in page
     captions = [line for line in page.splitlines() if line.startswith("Seconds of")]
     assert ["A Machine" in caption for caption in captions] == [False] * 4 + [True] * 4
     tables = page.split("\nSeconds of")[1:]
@@ -229,6 +241,7 @@ def test_figure_4_names_what_the_pictures_share_with_the_sentence(reproduce, out
     assert reproduce("figure4", "--only", "SCM", "--bits", "8") == 0
     (line,) = json.loads((out / "figure4.json").read_text())["answers"]
     assert "Frames: green where a picture shares a label" in (out / "figure4.md").read_text()
+    assert "command: deepbinaries reproduce figure4 " in " ".join(told_of_all_links(out / "figure4.html"))
     scenes = load("scenes", items=60)
     labels = {id_: {*scenes.labels.of(row)} for row, id_ in enumerate(scenes.ids)}
     for answer in line["answers"]:
@@ -313,7 +326,7 @@ def test_what_is_there_is_drawn_without_learning(reproduce, tmp_path, learnt, ca
     assert reproduce("table1", "--no-learn", *TWO, out=out) == 1
     assert learnt == []
     page = (out / "table1.md").read_text()
-    assert "all of SCM; " in page
+    assert "; SCM; " in page
     assert "| SCM |  |" in page
 
 
@@ -327,7 +340,7 @@ def test_a_part_is_learnt_and_all_that_is_there_is_drawn(reproduce, tmp_path, le
     seeds = {(n["row"], n["bits"]): [training["seed"] for training in n["trainings"]] for n in numbers}
     assert seeds == {("CVH", 8): [0, 1], ("CVH", 16): [0]}  # 4 bits are not the plan's, nor asked for now
     page = (out / "table1.md").read_text()
-    assert "Missing: all of CVFL; " in page
+    assert "Not here yet: CVFL; " in page
     assert "CVH, 16 bits, seed 1; " in page
     learnt.clear()
     assert reproduce("table1", "--only", "SCM", "--bits", "4", "--no-learn", out=out) == 0

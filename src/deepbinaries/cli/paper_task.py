@@ -66,7 +66,7 @@ class Asked:
     def opened(self, folder: Path) -> "tuple[Plan, Plan, TaskOf]":
         """The plan that is drawn, its part that is learnt, and the tasks of rows, which keep results in a folder."""
         from deepbinaries.experiments.contest import Task
-        from deepbinaries.experiments.paper.plans import KEEP
+        from deepbinaries.experiments.paper.plans import KEEP, OF_CELLS
 
         (plan, part), reading = self._plans(), self.reading
         reader, looks = _over(reading.settings, self.dataset_set), _over(reading.vision, self.vision)
@@ -77,8 +77,13 @@ class Asked:
             raise UsageError(f"{data.name} has no pictures, so none of their regions", next_step="give another dataset")
         view = None if hasattr(data, "features") else TextView.FEATURES
         options = {"--split": [split], "--dataset-set": reader, "--ignore-label": self.ignore_label}
-        options |= {"--seed": [str(self.seed)] if self.seed else [], "--read": [reading.read]}
-        options |= {"--words": [str(reading.words)]}
+        options |= {"--seed": [str(self.seed)] if self.seed else []}
+        makes = ["reproduce", self.what, "--dataset", self.dataset, "--out", "paper"]
+        if plan.drawn in OF_CELLS:
+            makes = ["compare", self.dataset, "--out", "comparison"]
+            options |= {"--read": [reading.read], "--words": [str(reading.words)]}
+        elif self.reduced:
+            makes.append("--reduced")
 
         @functools.cache
         def task_of(keep: int | None) -> "Task":
@@ -98,7 +103,7 @@ class Asked:
                 device=self.device,
                 experiment="paper, reduced" if self.reduced else "paper",
                 rule=f"without {', '.join(parts.ignored)}" if parts.ignored else "all",
-                command=_command(self.dataset, options | {"--vision": seen}),
+                command=_command(makes, options | {"--vision": seen}),
                 tell=complain,
                 curves=True,
                 jobs=self.jobs,
@@ -126,10 +131,10 @@ def _sharing(plan: "Plan", looks: list[str]) -> "Plan":
     return replace(plan, rows=tuple(replace(r, keep=None) if r.keep == usual else r for r in plan.rows))
 
 
-def _command(dataset: str, options: Mapping[str, Sequence[str]]) -> str:
-    """The comparison that makes the same numbers, as far as it does not depend on the method."""
+def _command(makes: Sequence[str], options: Mapping[str, Sequence[str]]) -> str:
+    """What makes the same numbers, as far as it does not depend on the method."""
     given = [part for name, values in options.items() for value in values if value for part in (name, value)]
-    return shlex.join(["deepbinaries", "compare", dataset, "--out", "comparison", *given])
+    return shlex.join(["deepbinaries", *makes, *given])
 
 
 def _over(settings: Mapping[str, object], given: Sequence[str]) -> list[str]:

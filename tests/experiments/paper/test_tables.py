@@ -1,13 +1,18 @@
 """Ours beside the paper's, from numbers that one computes in the head."""
 
+import base64
+import io
+import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from deepbinaries.experiments.charts import Line
 from deepbinaries.experiments.comparison_table import Column
 from deepbinaries.experiments.paper import running
-from deepbinaries.experiments.paper.figures import Panel, draw
+from deepbinaries.experiments.paper.figures import Panel, draw, new_figure, save
 from deepbinaries.experiments.paper.plans import Plan, Row
 from deepbinaries.experiments.paper.running import Progress
 from deepbinaries.experiments.paper.tables import Number, content_of, notes_of, panels_of, sheets_of
@@ -90,9 +95,23 @@ def test_an_axis_with_a_zero_is_not_logarithmic():
     assert panels_of(replace(PLAN, drawn="sweep", rows=rows), numbers(None))[0].logarithmic == ""
 
 
-def test_precision_is_drawn_against_recall():
-    panel = panels_of(replace(PLAN, drawn="precision-recall"), numbers(None))[0]
-    assert panel.lines[0] == Line("good", [0, 1], [1, 0.5])
+def with_curves(curves):
+    """Numbers whose curves are precision by recall, in turn."""
+    found = numbers(None)
+    cells = [CELL | {"curve": {"recall": [*curve], "precision": [*curve.values()]}} for curve in curves]
+    return {place: replace(n, cells=[cells[i % len(cells)]]) for i, (place, n) in enumerate(found.items())}
+
+
+def test_precision_is_drawn_against_recall_from_where_it_is_more_than_that_of_a_few_items():
+    panel = panels_of(replace(PLAN, drawn="precision-recall"), with_curves([{0.0005: 0.1, 0.001: 1, 1: 0.5}]))[0]
+    assert panel.lines[0] == Line("good", [0.001, 1], [1, 0.5])
+
+
+def test_all_panels_of_precision_have_one_scale_in_which_every_point_fits():
+    found = with_curves([{0.0001: 0.0, 0.2: 0.9, 1: 0.6}, {0.2: 0.8, 1: 0.5}, {0.1: 0.7, 1: 0.6}])
+    panels = panels_of(replace(PLAN, drawn="precision-recall"), found)
+    (y_range,) = {panel.y_range for panel in panels}
+    assert y_range == pytest.approx((0.488, 0.912))  # from .5 to .9, and a little room
 
 
 def test_the_same_lines_give_the_same_files(tmp_path):
@@ -103,6 +122,36 @@ def test_the_same_lines_give_the_same_files(tmp_path):
         first, second = ((tmp_path / f"{name}.{ending}").read_bytes() for name in ("first", "second"))
         assert first == second
     assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_axis_has_its_numbers_where_it_is_told_to_and_nowhere_else(tmp_path):
+    sizes = [500, 1000, 2000, 5000, 13500]  # between which a logarithmic axis would find some of its own
+    draw([Panel("one", "x", "y", [Line("a", sizes, sizes)], logarithmic="xy", x_ticks=sizes)], tmp_path / "times")
+    texts = re.findall(r">([^<>]+)</text>", (tmp_path / "times.svg").read_text())
+    assert texts[: texts.index("x")] == ["500", "1,000", "2,000", "5,000", "13,500"]
+
+
+def middle_of(file):
+    """The colour of a picture's middle."""
+    with Image.open(file) as picture:
+        return picture.convert("RGB").getpixel((picture.width // 2, picture.height // 2))
+
+
+def test_a_picture_in_a_drawing_keeps_colours_that_are_rare_and_few_bytes(tmp_path):
+    rng, purple = np.random.default_rng(0), (112, 48, 160)
+    picture = rng.integers(0, 255, (200, 200, 1)) // 8 + np.array([120, 160, 200])  # a sky, of many colours
+    picture[90:110, 90:110] = purple
+    figure = new_figure(1, 1)
+    axis = figure.subplots()
+    axis.imshow(picture.astype(np.uint8))
+    axis.set_axis_off()
+    save(figure, tmp_path / "scene")
+    assert np.abs(np.subtract(middle_of(tmp_path / "scene.png"), purple)).max() < 8
+    text = (tmp_path / "scene.svg").read_text()
+    assert "data:image/jpeg;base64," in text
+    assert "data:image/png" not in text
+    inside = io.BytesIO(base64.b64decode(re.search(r"base64,([\w+/=]+)", text)[1]))
+    assert np.abs(np.subtract(middle_of(inside), purple)).max() < 8
 
 
 def test_what_is_missing_is_blank_and_leaves_the_others_as_they_are():

@@ -16,8 +16,9 @@ from deepbinaries.experiments.paper.figures import new_figure, save
 from deepbinaries.experiments.paper.kept import Kept
 from deepbinaries.experiments.paper.made import Made, about_data
 from deepbinaries.experiments.paper.plans import Plan
-from deepbinaries.experiments.paper.running import Piece, TaskOf, make, named
+from deepbinaries.experiments.paper.running import Piece, TaskOf, made_by, make, named
 from deepbinaries.experiments.paper.sheets import Cell, Sheet
+from deepbinaries.experiments.paper.trainings import anchor_of
 from deepbinaries.experiments.versions import versions
 from deepbinaries.vision import read_picture
 from deepbinaries.vision.stretching import stretched
@@ -25,7 +26,7 @@ from deepbinaries.vision.stretching import stretched
 FILE = "answers.jsonl"
 SHOWN = "scenes"  # photographs of datasets belong to others, and do not go into a figure
 RIGHT, WRONG = "#009e73", "#d55e00"  # frames: a label is shared, or none
-SIDE, DOTS = 72, 90  # pixels of a picture, and of an inch: enough to see them, in files of less than a megabyte
+SIDE = 224  # pixels of a picture, as many as a scene has; it is about an inch wide
 
 FRAMES = (
     "Frames: green where a picture shares a label with the sentence's own picture, orange where it shares none; the "
@@ -62,10 +63,11 @@ def learn(piece: Piece, plan: Plan, task: Task) -> None:
 def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:  # noqa: ARG001
     """The nearest pictures of some queries' sentences, by each row; the figure is written into the folder."""
     task = task_of(None)
-    found = [(piece.row.name, _kept(piece, plan, task)) for piece in pieces(plan, task_of)]
-    lines = [{"row": name} | line for name, line in found if line is not None]
+    found = [(piece, _kept(piece, plan, task)) for piece in pieces(plan, task_of)]
+    lines = [made_by(piece, task) | line for piece, line in found if line is not None]
     _draw(lines, task, task.folder / plan.name)
-    return Made({"answers": lines}, [*about_data(task, plan), CHOICE, FRAMES], [_sheet(lines)], drawn=True)
+    notes, told = [*about_data(task, plan), CHOICE, FRAMES], list(map(_training, lines))
+    return Made({"answers": lines}, notes, [_sheet(lines)], trainings=told, drawn=True)
 
 
 def rare_queries(parts: Parts, *, sentences: int, pictures: int) -> NDArray[np.int64]:
@@ -84,6 +86,11 @@ def rare_queries(parts: Parts, *, sentences: int, pictures: int) -> NDArray[np.i
 
 def _kept(piece: Piece, plan: Plan, task: Task) -> dict[str, Any] | None:
     return Kept(task.folder / FILE).find(_named(make(piece, task), piece, plan, task))
+
+
+def _training(line: Line) -> Line:
+    """How answers were made, without these themselves."""
+    return {name: fact for name, fact in line.items() if name != "answers"}
 
 
 def _named(hasher: Any, piece: Piece, plan: Plan, task: Task) -> dict[str, Any]:
@@ -129,14 +136,15 @@ def _draw(lines: Sequence[Line], task: Task, path: Path) -> None:
                 axis.set_xlabel(", ".join(hit["shared"]) or "none shared", fontsize=6)
                 for spine in axis.spines.values():
                     spine.set(color=RIGHT if hit["shared"] else WRONG, linewidth=2.5)
-    save(figure, path, dots=DOTS)
+    save(figure, path)
 
 
 def _sheet(lines: Sequence[Line]) -> Sheet:
     rows = []
     for line in lines:
         shared = [sum(bool(hit["shared"]) for hit in answer["found"]) for answer in line["answers"]]
-        rows.append([Cell(line["row"]), *(Cell(str(count)) for count in shared)])
+        link = anchor_of(_training(line))
+        rows.append([Cell(line["row"]), *(Cell(str(count), link=link) for count in shared)])
     sentences = [answer["sentence"] for answer in lines[0]["answers"]]
     n_found = len(lines[0]["answers"][0]["found"])
     return Sheet(f"Of the {n_found} nearest pictures, those that share a label.", ["method", *sentences], rows)

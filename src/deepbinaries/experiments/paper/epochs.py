@@ -12,9 +12,10 @@ from deepbinaries.experiments.paper.kept import Kept
 from deepbinaries.experiments.paper.kept import Line as Course
 from deepbinaries.experiments.paper.made import Made, about_data
 from deepbinaries.experiments.paper.plans import Plan, Row
-from deepbinaries.experiments.paper.running import Piece, TaskOf, make, named
+from deepbinaries.experiments.paper.running import Piece, TaskOf, made_by, make, named
 from deepbinaries.experiments.paper.sheets import Cell, Sheet
 from deepbinaries.experiments.paper.tables import short
+from deepbinaries.experiments.paper.trainings import anchor_of
 from deepbinaries.experiments.scores import BOTH, score_parts
 from deepbinaries.experiments.versions import versions
 
@@ -43,15 +44,16 @@ def learn(piece: Piece, plan: Plan, task: Task) -> None:
 def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:  # noqa: ARG001
     """The courses that are there, and the best epochs of each."""
     task = task_of(None)
-    found = [(piece.row, _kept(piece, plan, task)) for piece in pieces(plan, task_of)]
-    courses = [(row, course) for row, course in found if course is not None]
+    found = [(piece, _kept(piece, plan, task)) for piece in pieces(plan, task_of)]
+    courses = [(piece.row, made_by(piece, task) | course) for piece, course in found if course is not None]
     seeds = {seed: [(row, course) for row, course in courses if course["seed"] == seed] for seed in plan.seeds}
     first = next(of for of in seeds.values() if of)  # of a seed that was not asked for, nothing may be there
     return Made(
-        {"trainings": [{"row": row.name} | course for row, course in courses]},
+        {"trainings": [course for _, course in courses]},
         [*about_data(task, plan), PAPERS],
         [_sheet(update, seed, of) for seed, all_ in seeds.items() for update, of in _by_update(all_).items()],
         [panel for update, of in _by_update(first).items() for panel in _panels(update, of)],
+        trainings=[_training(course) for _, course in courses],
         columns=3,
     )
 
@@ -63,6 +65,11 @@ def _kept(piece: Piece, plan: Plan, task: Task) -> Course | None:
 def _named(hasher: Any, piece: Piece, plan: Plan, task: Task) -> dict[str, Any]:
     """What tells a training from every other one."""
     return named(hasher, piece, task) | {"gallery": _gallery(plan, task)}
+
+
+def _training(course: Course) -> Course:
+    """How a course was made, without what it went through."""
+    return {name: fact for name, fact in course.items() if name not in ("epochs", "chance")}
 
 
 def _gallery(plan: Plan, task: Task) -> str:
@@ -125,14 +132,14 @@ def _panels(update: str, courses: Courses) -> list[Panel]:
 def _sheet(update: str, seed: int, courses: Courses) -> Sheet:
     rows = []
     for row, course in courses:
-        epochs = course["epochs"]
-        cells = [Cell(row.line, note=row.method)]
+        epochs, link = course["epochs"], anchor_of(_training(course))
         lowest = min(epochs, key=lambda epoch: epoch["loss"])
-        cells += [Cell(f"{lowest['loss']:.4g}"), Cell(str(lowest["epoch"]))]
+        texts = [f"{lowest['loss']:.4g}", str(lowest["epoch"])]
         for direction in BOTH:
             best = max(epochs, key=lambda epoch: epoch[direction])
-            cells += [Cell(short(best[direction])), Cell(str(best["epoch"])), Cell(short(epochs[-1][direction]))]
-        rows.append([*cells, Cell(f"{course['seconds'] / len(epochs):.2f}")])
+            texts += [short(best[direction]), str(best["epoch"]), short(epochs[-1][direction])]
+        texts.append(f"{course['seconds'] / len(epochs):.2f}")
+        rows.append([Cell(row.line, note=row.method), *(Cell(text, link=link) for text in texts)])
     head = ["routine", "lowest loss", "epoch"]
     for direction in BOTH:
         head += [f"best MAP, {QUERY[direction]} queries", "epoch", "in the last"]

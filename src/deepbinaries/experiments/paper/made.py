@@ -13,6 +13,7 @@ from deepbinaries.experiments.paper.trainings import told
 from deepbinaries.files import write_json, written_whole
 
 FORMAT, VERSION = "deepbinaries-paper", 1
+NOT_YET = "Not here yet: "
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ def write(plan: Plan, made: Made, folder: Path) -> list[Path]:
     return [path.with_suffix(f".{ending}") for ending in endings]
 
 
-def not_all(missing: Sequence[str]) -> list[str]:
+def not_yet(missing: Sequence[str]) -> list[str]:
     """The last words of a page of which something is missing."""
-    return [f"Not all is here. Missing: {'; '.join(missing)}."] if missing else []
+    return [f"{NOT_YET}{'; '.join(missing)}."] if missing else []
 
 
 def about_data(task: Task, plan: Plan) -> list[str]:

@@ -10,7 +10,7 @@ from deepbinaries.experiments.alone import alone_in
 from deepbinaries.experiments.paper import answers, epochs, tables
 from deepbinaries.experiments.paper.figures import check_matplotlib
 from deepbinaries.experiments.paper.jobs import Learn, gather, share
-from deepbinaries.experiments.paper.made import Made, not_all
+from deepbinaries.experiments.paper.made import Made, not_yet
 from deepbinaries.experiments.paper.plans import Plan
 from deepbinaries.experiments.paper.running import Kind, Piece, Progress, TaskOf, one_by_one
 from deepbinaries.experiments.paper.timing import run_times
@@ -56,13 +56,13 @@ def make(
     if len(blank) == len(pieces):
         return None, missing
     made = kind.draw(plan, task_of, paper)
-    return replace(made, notes=[*made.notes, *not_all(_in_short(blank, pieces))]), missing
+    return replace(made, notes=[*made.notes, *not_yet(_in_short(blank, pieces))]), missing
 
 
 def _in_short(blank: Sequence[Piece], pieces: Sequence[Piece]) -> list[str]:
-    """What is missing; a row of which nothing is there is named once."""
+    """What is missing; a row of which nothing is there by its name alone, once."""
     gone, all_ = (Counter(piece.row.name for piece in of) for of in (blank, pieces))
-    names = (f"all of {piece.row.name}" if gone[piece.row.name] == all_[piece.row.name] else piece for piece in blank)
+    names = (piece.row.name if gone[piece.row.name] == all_[piece.row.name] else piece for piece in blank)
     return list(dict.fromkeys(map(str, names)))
 
 

@@ -13,6 +13,7 @@ from deepbinaries.registry import METHODS
 HERE = Path(__file__).parent
 NAMES = ("table1", "table2", "fixes", "figure3", "figure4", "figure5", "eta", "k", "time")
 KEEP = "keep"  # what varies is how pictures are seen, not a setting of the method
+OF_CELLS = ("table", "sweep", "precision-recall")  # every other kind is drawn from lines of its own
 AT_LENGTHS = ("table", "sweep")  # every other kind is drawn at one length
 OF_ONE_SEED = ("time", "answers")
 

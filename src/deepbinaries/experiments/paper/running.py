@@ -1,5 +1,6 @@
 """Making what a table or figure is drawn from: each training is kept as soon as it is there."""
 
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,20 @@ def named(hasher: Any, piece: Piece, task: Task) -> dict[str, Any]:
     about: dict[str, Any] = {"experiment": task.experiment, "method": piece.row.method, "bits": piece.bits}
     about |= {"seed": piece.seed, "settings": task.kept_settings(hasher)}
     return about | {"rule": task.rule, "digests": task.all_digests}
+
+
+def command_of(task: Task, *, bits: int, seed: int, row: str = "") -> str:
+    """The command that makes what is no cell, of one row alone where it is named."""
+    only = ["--only", row] if row else []
+    return f"{task.command} {shlex.join([*only, '--bits', str(bits), '--seeds', str(seed)])}"
+
+
+def made_by(piece: Piece, task: Task) -> dict[str, Any]:
+    """What a page tells of a piece that is no cell before its facts: the row, and the command that makes it."""
+    return {
+        "row": piece.row.name,
+        "command": command_of(task, bits=piece.bits, seed=piece.seed, row=piece.row.name),
+    }
 
 
 class Kind(Protocol):

@@ -24,6 +24,8 @@ from deepbinaries.experiments.paper.trainings import anchor_of
 from deepbinaries.experiments.scores import BOTH
 
 PAPERS = "database"  # the gallery that holds the training items, as the paper's does
+LEAST_RECALL = 0.001  # that is drawn: before it precision is that of a few items, and anything
+ROOM = 0.03  # above and below the lines, of the height of a drawing
 # Of a number's training; its codes have digests in the cell.
 LINKS = (
     *("method", "settings", "bits", "seed", "proposer", "rule"),
@@ -106,7 +108,8 @@ def content_of(plan: Plan, numbers: Numbers) -> dict[str, Any]:
         trainings += [training for training in made if training not in trainings]
         places = [trainings.index(training) for training in made]
         lines.append({"row": name} | column._asdict() | number.to_json() | {"trainings": places})
-    return {"reference": plan.reference, "trainings": trainings, "numbers": lines}
+    notes = {row.name: row.note for row in plan.rows if row.note}
+    return {"reference": plan.reference, "notes_on_rows": notes, "trainings": trainings, "numbers": lines}
 
 
 def training_of(cell: Measured) -> dict[str, Any]:
@@ -187,8 +190,10 @@ def panels_of(plan: Plan, numbers: Numbers) -> list[Panel]:
     """A panel for each gallery and direction of a figure; none for a table."""
     if plan.drawn == "table":
         return []
-    one = _precision_recall if plan.drawn == "precision-recall" else _sweep
-    return [one(plan, numbers, column) for column in sorted({column for _, column in numbers}, key=_place)]
+    columns = sorted({column for _, column in numbers}, key=_place)
+    if plan.drawn == "precision-recall":
+        return _on_one_scale([_precision_recall(plan, numbers, column) for column in columns])
+    return [_sweep(plan, numbers, column) for column in columns]
 
 
 def _place(column: Column) -> tuple[int, bool, int]:
@@ -197,9 +202,20 @@ def _place(column: Column) -> tuple[int, bool, int]:
 
 def _precision_recall(plan: Plan, numbers: Numbers, column: Column) -> Panel:
     here = [(row.name, numbers[row.name, column]) for row in plan.rows if (row.name, column) in numbers]
-    curves = [(name, number.cells[0]["curve"]) for name, number in here]
-    lines = [Line(name, curve["recall"], curve["precision"]) for name, curve in curves]
+    lines = []
+    for name, number in here:
+        curve = number.cells[0]["curve"]
+        points = [(x, y) for x, y in zip(curve["recall"], curve["precision"], strict=True) if x >= LEAST_RECALL]
+        lines.append(Line(name, [x for x, _ in points], [y for _, y in points]))
     return Panel(_title(column), "recall", "precision", lines, marks=False)
+
+
+def _on_one_scale(panels: Sequence[Panel]) -> list[Panel]:
+    """The panels with one range of y, so that a line in one can be held against a line in another."""
+    heights = [y for panel in panels for line in panel.lines for _, y in line.points()]
+    low, high = min(heights), max(heights)
+    room = ROOM * ((high - low) or 1)
+    return [replace(panel, y_range=(low - room, high + room)) for panel in panels]
 
 
 def _sweep(plan: Plan, numbers: Numbers, column: Column) -> Panel:
@@ -225,6 +241,7 @@ def notes_of(plan: Plan, paper: str) -> list[str]:
     if plan.drawn == "precision-recall":
         return [
             "Of codes: all items within each radius, all queries in one pot; of real values: by rank, mean of queries.",
+            f"Lines begin at a recall of {LEAST_RECALL:g}; before it precision is that of a few items.",
             "The paper's own curves are not at hand.",
         ]
     if not known(plan.name):

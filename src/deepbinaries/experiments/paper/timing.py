@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,16 @@ from deepbinaries.experiments.contest import Task
 from deepbinaries.experiments.machines import in_words, machine
 from deepbinaries.experiments.paper.figures import Panel
 from deepbinaries.experiments.paper.kept import Kept
-from deepbinaries.experiments.paper.made import Made, about_data, not_all
+from deepbinaries.experiments.paper.made import Made, about_data, not_yet
 from deepbinaries.experiments.paper.plans import Plan
-from deepbinaries.experiments.paper.running import Progress
+from deepbinaries.experiments.paper.running import Progress, command_of
 from deepbinaries.experiments.paper.sheets import Cell, Sheet
+from deepbinaries.experiments.paper.trainings import anchor_of
 from deepbinaries.experiments.versions import versions
 
 FILE = "times.jsonl"
-HOW = ("batch", "repeats")  # how it is measured, of the plan
+HOW = ("batch", "repeats", "lasting")  # how it is measured, of the plan
+COUNTED = "the least of the repeats"  # what else the machine did adds to a time, and never takes away from it
 WHAT = {
     "batch": "one batch",
     "first": "the whole set, the first time",
@@ -52,7 +55,8 @@ def run_times(plan: Plan, task: Task, *, learn: bool = True) -> tuple[Made | Non
     for line in [line for place in places for line in kept.matching(place)]:
         if not isinstance(line.get("machine"), dict):
             raise DataError(f"{kept.path} holds a time of an unknown machine", next_step="remove the file")
-        by_machine[in_words(line["machine"])].append(line)
+        command = command_of(task, bits=line["bits"], seed=line["seed"])
+        by_machine[in_words(line["machine"])].append({"command": command} | line)
     if not by_machine:
         return None, [_called(place) for place in places]
     missing = [
@@ -62,11 +66,13 @@ def run_times(plan: Plan, task: Task, *, learn: bool = True) -> tuple[Made | Non
         if _called(place) not in map(_called, lines)
     ]
     sizes = sorted({place["items"] for place in places})
+    all_lines = [line for lines in by_machine.values() for line in lines]
     made = Made(
-        {"times": [line for lines in by_machine.values() for line in lines]},
-        [*about_data(task, plan), PAPERS, *not_all(missing)],
+        {"times": all_lines},
+        [*about_data(task, plan), PAPERS, *not_yet(missing)],
         [sheet for name, lines in by_machine.items() for sheet in _sheets(lines, sizes, name)],
         [panel for name, lines in by_machine.items() for panel in _panels(lines, name if len(by_machine) > 1 else "")],
+        trainings=list(map(_measurement, all_lines)),
     )
     return made, [] if learn else missing  # on this machine all is there now
 
@@ -82,7 +88,7 @@ def _places(plan: Plan, task: Task) -> list[Time]:
             next_step=f"give a dataset with more than {min(plan.more['sizes'])} of them",
         )
     about = {"experiment": task.experiment, "bits": bits, "seed": seed, "rule": task.rule, "digests": task.all_digests}
-    about |= {name: plan.more[name] for name in HOW}
+    about |= {name: plan.more[name] for name in HOW} | {"counted": COUNTED}
     return [
         about | {"update": update, "eta": eta, "items": size}
         for update, eta in plan.more["updates"].items()
@@ -97,28 +103,36 @@ def _measure(places: Sequence[Time], plan: Plan, task: Task, kept: Kept) -> None
     on = machine(task.device)
     missing = [place for place in places if kept.find(place | {"machine": on}) is None]
     rows = np.random.default_rng(places[0]["seed"]).permutation(task.parts.train)
-    smallest = min(place["items"] for place in places)
     progress = Progress(plan.name, len(places), task.tell, there=len(places) - len(missing))
     for place in missing:
         labels = task.parts.labels.select(np.sort(rows[: place["items"]])).matrix()
         how = {name: place[name] for name in ("bits", *HOW)} | {"device": task.device}
-        if place["items"] == smallest or place is missing[0]:  # what comes first in a process is slow
-            measure(place["update"], place["eta"], labels, **how)
         found = measure(place["update"], place["eta"], labels, **how)
         kept.add(place | {"machine": on}, found | {"versions": versions()})
         progress.done(_called(place))
+
+
+def _measurement(line: Time) -> Time:
+    """How the times of an update at a size were measured, without these themselves."""
+    return {"method": _called(line)} | {name: fact for name, fact in line.items() if name != "seconds"}
 
 
 def _called(place: Time) -> str:
     return f"{place['update']}, {place['items']:,} items"
 
 
-def growth(items: list[int], seconds: list[float]) -> float:
+def growth(items: Sequence[int], seconds: Sequence[float]) -> float | None:
     """The power of the number of items that the seconds grow with, by least squares of the logarithms.
+
+    None of less than three sizes, and where more items did not take longer: no power would tell of such times.
 
     >>> round(growth([10, 20, 40], [1.0, 4.0, 16.0]), 3)
     2.0
+    >>> growth([10, 20, 40], [1.0, 4.0, 3.0]) is growth([10, 20], [1.0, 4.0]) is None
+    True
     """
+    if len(items) < 3 or any(later <= earlier for earlier, later in pairwise(seconds)):
+        return None
     slope, _ = np.polyfit(np.log(items), np.log(seconds), 1)
     return float(slope)
 
@@ -127,16 +141,22 @@ def _sheets(lines: Sequence[Time], sizes: Sequence[int], name: str) -> Iterator[
     """A table for each kind of time, all of one machine; what is missing is blank."""
     about = lines[0]
     for what, words in WHAT.items():
-        rows = []
+        rows, grows = [], what != "batch"  # which is as large whatever the set
         for update in dict.fromkeys(line["update"] for line in lines):
-            at = {line["items"]: line["seconds"][what] for line in lines if line["update"] == update}
-            cells = [Cell(update), *(Cell(in_seconds(at[size]) if size in at else "") for size in sizes)]
-            seen = len(at) > 1 and what != "batch" and all(at.values())
-            rows.append([*cells, Cell(f"{growth(list(at), list(at.values())):.2f}" if seen else "")])
+            at = {line["items"]: line for line in lines if line["update"] == update}
+            cells = [Cell(update), *(_time(at[size], what) if size in at else Cell("") for size in sizes)]
+            power = growth(list(at), [line["seconds"][what] for line in at.values()])
+            rows.append([*cells, *([Cell("" if power is None else f"{power:.2f}")] if grows else [])])
         caption = (
-            f"Seconds of {words}, by the training items; batches of {about['batch']}; {about['bits']} bits, {name}."
+            f"Seconds of {words}, by the training items, the least of {about['repeats']} repeats or more; "
+            f"batches of {about['batch']}; {about['bits']} bits, {name}."
         )
-        yield Sheet(caption, ["update", *(f"{size:,}" for size in sizes), "grows with the power"], rows)
+        head = ["update", *(f"{size:,}" for size in sizes), *(["grows with the power"] if grows else [])]
+        yield Sheet(caption, head, rows)
+
+
+def _time(line: Time, what: str) -> Cell:
+    return Cell(in_seconds(line["seconds"][what]), link=anchor_of(_measurement(line)))
 
 
 def _panels(lines: Sequence[Time], name: str) -> list[Panel]:
@@ -147,7 +167,8 @@ def _panels(lines: Sequence[Time], name: str) -> list[Panel]:
         of = {update: [line for line in lines if line["update"] == update] for update in updates}
         drawn = [Line(update, [x["items"] for x in at], [x["seconds"][what] for x in at]) for update, at in of.items()]
         title = f"{words}\n{name}" if name else words
-        found.append(Panel(title, "training items", "seconds", drawn, logarithmic="xy"))
+        sizes = sorted({line["items"] for line in lines})
+        found.append(Panel(title, "training items", "seconds", drawn, logarithmic="xy", x_ticks=sizes))
     return found
 
 

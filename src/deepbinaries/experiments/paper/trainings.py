@@ -1,4 +1,4 @@
-"""How the numbers of a table were made, as the end of its page."""
+"""How the numbers of a table or figure were made, as the end of its page."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 Training = Mapping[str, Any]  # the facts of one, as the JSON of a table has them
-TITLE = ("method", "bits", "seed", "seconds")
+TITLE = {"method": "{}", "bits": "{} bits", "seed": "seed {}", "seconds": "{} s"}  # as far as a training has them
 
 
 def anchor_of(training: Training) -> str:
@@ -21,8 +21,10 @@ def anchor_of(training: Training) -> str:
 
 def told(trainings: Sequence[Training], file: str) -> str:
     """The section of a page: what all trainings share, then each with what is its own; `file` has the same as JSON."""
-    link = f'<p>The same stands in <a href="{escape(file)}">{escape(file)}</a>.</p>'
-    return "\n".join(["<h2>How each number was made</h2>", link, *(_told(trainings) if trainings else ())])
+    link = f'<a href="{escape(file)}">{escape(file)}</a>'
+    if not trainings:
+        return f"<p>How each number was made stands in {link}.</p>"
+    return "\n".join(["<h2>How each number was made</h2>", f"<p>The same stands in {link}.</p>", *_told(trainings)])
 
 
 def _told(trainings: Sequence[Training]) -> Iterator[str]:
@@ -33,9 +35,9 @@ def _told(trainings: Sequence[Training]) -> Iterator[str]:
     yield f"<p>All: {_facts(shared)}</p>"
     yield "<dl>"
     for training in trainings:
-        method, bits, seed, seconds = (training.get(name, "?") for name in TITLE)
+        title = ", ".join(words.format(training[name]) for name, words in TITLE.items() if name in training)
         own = {name: fact for name, fact in training.items() if name not in (*TITLE, *shared)}
-        yield f'<dt id="{anchor_of(training)}">{escape(str(method))}, {bits} bits, seed {seed}, {seconds} s</dt>'
+        yield f'<dt id="{anchor_of(training)}">{escape(title)}</dt>'
         yield f"<dd>{_facts(own)}</dd>"
     yield "</dl>"
 
