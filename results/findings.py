@@ -39,10 +39,10 @@ from reproduced import (
 )
 from scipy.stats import spearmanr
 from tables import BITS as LENGTHS
-from tables import DIRECTIONS, HERE, QUERY, added, short
+from tables import DIRECTIONS, HERE, QUERY, added, both, short
 from task_tables import GALLERIES
 
-from deepbinaries.experiments.cells import Cell
+from deepbinaries.experiments.cells import Cell, read_cells
 from deepbinaries.experiments.comparison_table import Column
 from deepbinaries.experiments.paper.epochs import PAPERS as OF_EPOCHS
 from deepbinaries.experiments.paper.plans import read_plan
@@ -130,8 +130,9 @@ def parts(root: Path, without: Sequence[str]) -> Iterator[str]:
 
 
 def regions(root: Path) -> Iterator[str]:
-    """The paper's regions, then the forms of regions on frozen and on learning backbones."""
+    """The paper's regions, by whose proposals, then the forms of regions on frozen and on learning backbones."""
     yield from parts(root, ["TVDB-I1"])
+    yield from _proposers(root)
     frozen: Cells = defaultdict(dict)
     for dataset in dict.fromkeys(task.dataset for task in TASKS):
         for line in lines_of(root / dataset / "regions.jsonl"):
@@ -150,6 +151,29 @@ def regions(root: Path) -> Iterator[str]:
     yield f"A backbone that learns along: MAP, and how much that is over the whole picture; {BITS} bits, validation"
     yield from caption("items ask, gallery `clean`.")
     yield from by_rule(["form, proposals", "seed", "query"], tuned) if tuned else (TUNING, "")
+
+
+def _proposers(root: Path) -> Iterator[str]:
+    """The same method with the regions that these tables read, and with those of the other pages."""
+    there, _ = numbers(root, "table1")
+    rows = []
+    for task, found in there.items():
+        here = [found[TVDB, column] for column in PLACES if column.gallery == "clean" and (TVDB, column) in found]
+        path = root / task.dataset / "cells.jsonl"
+        settings = [training["settings"] for number in here for training in number["trainings"]]
+        others = [
+            cell
+            for cell in (read_cells(path) if path.exists() else ())
+            if (cell["method"], cell["rule"], cell["bits"], cell["gallery"]) == ("tvdb-lstm", task.rule, BITS, "clean")
+            and (cell["experiment"], cell["proposer"]) == ("main", "grid")
+            and any(cell["settings"].items() <= own.items() for own in settings)
+        ]
+        if others:
+            rows.append([task.name, both(here), both(others, spread=True)])
+    if rows:
+        yield "The same method by whose regions it reads: TVDB, picture query / sentence query, 64 bits, `clean`."
+        yield from caption("Of three seeds the mean, and the largest distance from it.")
+    yield from grid(["task", "`rpn`, one seed: these tables", "`grid`, three seeds: [README.md](README.md)"], rows)
 
 
 def routines(root: Path) -> Iterator[str]:
@@ -297,12 +321,16 @@ def time(root: Path) -> Iterator[str]:
     rows = []
     for task, content in there.items():
         largest = max(line["items"] for line in content["times"])
-        for line in content["times"]:
-            if line["items"] == largest:
-                seconds = (f"{line['seconds'][name]:.2g}" for name in ("batch", "first", "again"))
-                where = f"{line['machine']['processor']}, {line['machine']['cores']} cores, {line['machine']['device']}"
-                rows.append([task.name, line["update"], f"{largest:,}", *seconds, where])
-    head = ["task", "update", "training items", "a batch, s", "the whole set, s", "again, s", "machine"]
+        for line in (line for line in content["times"] if line["items"] == largest):
+            alike = [one for one in content["times"] if all(one[it] == line[it] for it in ("update", "machine"))]
+            batches = (f"{of(other['seconds']['batch'] for other in alike):.2g}" for of in (min, max))
+            seconds = (f"{line['seconds'][name]:.2g}" for name in ("first", "again"))
+            where = f"{line['machine']['processor']}, {line['machine']['cores']} cores, {line['machine']['device']}"
+            sizes = [f"{largest:,}", f"{line['label_sets']:,}"]
+            rows.append([task.name, line["update"], *sizes, " to ".join(dict.fromkeys(batches)), *seconds, where])
+    if rows:
+        yield from caption("Of a batch, which is as large whatever the set, the least and the most of all sizes.")
+    head = ["task", "update", "training items", "label sets", "a batch, s", "the whole set, s", "again, s", "machine"]
     yield from grid(head, rows)
     yield from missing
 

@@ -7,7 +7,7 @@ where it is there.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -148,27 +148,30 @@ def _reproduced(folder: Path) -> str:
         if made.get("format") == FORMAT:
             link = path.relative_to(folder.parent).with_suffix(".html").as_posix()
             notes = [note for note in made["notes"] if not note.startswith(OF_ITS_PAGE)]
-            more = "with the drawing" if path.with_suffix(".png").exists() else "and how each number was made"
-            about = "\n".join(map(paragraph, notes)) + f'\n<p><a href="{escape(link)}">Its own page</a>, {more}.</p>'
+            drawing = "the drawing and " if path.with_suffix(".png").exists() else ""
+            own = f'<p><a href="{escape(link)}">Its own page</a>, with {drawing}how each number was made.</p>'
             title = escape(f"{path.parent.relative_to(folder).as_posix()}: {made['title']}")
-            parts.append(folded(title, "\n".join([about, *_numbers(made.get("numbers", []))])))
+            parts.append(folded(title, "\n".join([*map(paragraph, notes), own, *_numbers(made)])))
     return "\n".join(parts)
 
 
-FOREWORD = """<p>Made by <code>deepbinaries reproduce</code>; the cells lie packed in each folder. TVDB reads regions
-here unless a row says otherwise. What all of it answers to the paper's questions:
-<a href="findings.md">findings.md</a>.</p>"""
+FOREWORD = """<p>Made by <code>deepbinaries reproduce</code>; the cells lie packed in each folder. Where a row of TVDB
+does not say that it sees the whole picture, it reads regions, here those of the package's own proposer
+<code>rpn</code>; those of <a href="#forms">the two forms</a> are of <code>grid</code>. What all of it answers to the
+paper's questions: <a href="findings.md">findings.md</a>.</p>"""
 OF_ITS_PAGE = ("A star: ", "Dotted lines: ")  # notes about marks that are not drawn here
 
 
-def _numbers(numbers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _numbers(made: Mapping[str, Any]) -> Iterator[str]:
     """The tables of what a reproduction found: one a gallery and direction."""
+    numbers, notes = made.get("numbers", ()), made.get("notes_on_rows", {})
     lengths = sorted({number["bits"] for number in numbers})
     for gallery, direction in dict.fromkeys((number["gallery"], number["direction"]) for number in numbers):
         here = [n for n in numbers if (n["gallery"], n["direction"]) == (gallery, direction)]
-        rows: dict[str, list[Score | None]] = {n["row"]: [None] * len(lengths) for n in here}
+        called = {n["row"]: ", ".join(filter(None, (n["row"], notes.get(n["row"])))) for n in here}
+        rows: dict[str, list[Score | None]] = {name: [None] * len(lengths) for name in called.values()}
         for n in here:
-            rows[n["row"]][lengths.index(n["bits"])] = Score(n["map_all"], n["interval"], n["paper"])
+            rows[called[n["row"]]][lengths.index(n["bits"])] = Score(n["map_all"], n["interval"], n["paper"])
         caption = f"{QUERY[direction].capitalize()} queries, gallery {gallery}; chance {short(here[0]['chance'])}"
         yield Table(caption, [f"{bits} bits" for bits in lengths], rows, "paper").to_html()
 
@@ -209,9 +212,13 @@ items too.</li>
 words; the other methods have the features of a text-CNN that learnt to name the labels.</li>
 <li><b>Settings</b> were chosen at 64 bits on validation parts; queries were asked once. One seed, where nothing else is
 said.</li>
-<li><b>Files.</b> Every number is a line of a <code>cells.jsonl</code>, in the folder of its dataset or, packed, below
-<code>reproduce</code>, with settings, seed, command, extremes over ties, and digests of data, split and codes.
-<code>python results/index.py</code> draws this page from them; <a href="README.md">README.md</a> has the words.</li>
+<li><b>Files.</b> Every number is a line of JSON. In the folder of its dataset: of every method in
+<code>comparison.jsonl.xz</code>, of the two forms in <code>cells.jsonl</code>, of what regions add in
+<code>regions.jsonl</code>. Of the photo model: <code>photo/cells.jsonl</code>. Of the paper's tables and figures, below
+<code>reproduce</code>: <code>cells.jsonl.xz</code>, <code>epochs.jsonl</code>, <code>times.jsonl</code> and
+<code>answers.jsonl</code>. Of how many things regions find: <code>rpn.json</code>. A cell has settings, seed, command,
+extremes over ties, and digests of data, split and codes. <code>python results/index.py</code> draws this page from
+them; <a href="README.md">README.md</a> has the words.</li>
 </ul>"""
 
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packed import unpacked
+from packed import packed_cells
 from tables import DIRECTIONS, TITLES, added, short, signed
 from task_tables import GALLERIES
 
 from deepbinaries.experiments.cells import Cell
 from deepbinaries.experiments.comparison_table import Column
+from deepbinaries.experiments.paper.made import NOT_YET
+from deepbinaries.experiments.paper.plans import OF_CELLS, read_plan
 from deepbinaries.files import read_json, read_lines
 
 BITS = 64  # the length of every table that does not say another
@@ -41,10 +43,13 @@ class Task:
     def title(self) -> str:
         return TITLES[self.dataset, self.rule]
 
-    def missing(self, name: str) -> str:
-        """What makes a table that is not there."""
-        about = f"--dataset {self.dataset} --root {self.dataset}{self.options} --out results/reproduce/{self.folder}"
-        return f"Not here yet for {self.title}; made by `deepbinaries reproduce {name} {about}`."
+    def missing(self, name: str, what: str = "") -> str:
+        """What makes a table that is not there, or of which `what` is not there."""
+        out, about = f"results/reproduce/{self.folder}", f"--dataset {self.dataset} --root {self.dataset}{self.options}"
+        # The cells of other tables, which are packed, have the trainings that this one shares with them.
+        before = f", after `xz -dk {out}/cells.jsonl.xz`" if read_plan(name, self.dataset).drawn in OF_CELLS else ""
+        title = f"{self.title}: {what}" if what else self.title
+        return f"Not here yet for {title}; made by `deepbinaries reproduce {name} {about} --out {out}`{before}."
 
 
 TASKS = (
@@ -55,10 +60,17 @@ TASKS = (
 
 
 def made(root: Path, name: str) -> tuple[dict[Task, Mapping[str, Any]], list[str]]:
-    """A table or figure of each task that has it, and a line for each that should."""
+    """A table or figure of each task that has it, and a line for each that should, or has a part of it."""
     paths = {task: root / "reproduce" / task.folder / f"{name}.json" for task in TASKS}
     there = {task: read_json(path) for task, path in paths.items() if path.exists()}
-    return there, [line for task in TASKS if task.wanted and task not in there for line in (task.missing(name), "")]
+    lines = []
+    for task in (task for task in TASKS if task.wanted):
+        if task not in there:
+            lines += [task.missing(name), ""]
+        for note in there.get(task, {}).get("notes", ()):
+            if note.startswith(NOT_YET):
+                lines += [task.missing(name, note.removeprefix(NOT_YET).removesuffix(".")), ""]
+    return there, lines
 
 
 def numbers(root: Path, name: str) -> tuple[dict[Task, Numbers], list[str]]:
@@ -78,7 +90,7 @@ def _by_place(content: Mapping[str, Any]) -> Numbers:
 
 
 def reproduced_cells(root: Path, task: Task) -> list[Cell]:
-    return unpacked(root / "reproduce" / task.folder / "cells.jsonl.xz")
+    return packed_cells(root / "reproduce" / task.folder / "cells.jsonl")
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

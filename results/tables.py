@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +188,7 @@ def name(cell: Cell) -> str:
     return f"`{cell['method']}`" + (", `printed`" if cell["settings"]["update"] == "printed" else "")
 
 
-def both(cells: list[Cell], *, spread: bool = False) -> str:
+def both(cells: Sequence[Mapping[str, Any]], *, spread: bool = False) -> str:
     """The means of both directions, with the largest distance from them where asked for."""
     parts = []
     for direction in DIRECTIONS:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from deepbinaries.experiments.cells import IDENTITY, MEASURED
+
 RESULTS = Path(__file__).parents[2] / "results"
 PICTURE, SENTENCE = "image_to_text", "text_to_image"
 BEST, PRINTED = "TVDB, best form", "TVDB, printed update"
@@ -32,6 +34,17 @@ def keep(root, name, numbers, folder="iapr22", **more):
     path = root / "reproduce" / folder / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"trainings": [], "numbers": numbers} | more))
+
+
+def cell(bits, **facts):
+    """A cell, of which only what matters is told."""
+    return dict.fromkeys(IDENTITY + MEASURED, 0) | {"bits": bits} | facts
+
+
+def lay_open(path, *cells):
+    """A file of cells that is not packed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(one) + "\n" for one in cells))
 
 
 def row_of(lines, *first):
@@ -100,10 +113,48 @@ def test_a_routine_has_its_best_epoch_and_its_last(findings, tmp_path):
     lines = [*findings.routines(tmp_path)]
     assert row_of(lines, "gram", "TVDB-E1") == [".700", "2", ".600", ".650", "3", ".650"]
     assert any(line.startswith("The paper tells of COCO") for line in lines)
+    assert not any(line.startswith("Not here yet for iapr22") for line in lines)
+
+
+def test_what_is_missing_of_a_figure_that_is_there_is_told_with_its_command(findings, tmp_path):
+    epochs = [{"epoch": 1, PICTURE: 0.5, SENTENCE: 0.4}]
+    training = {"row": "TVDB, gram", "settings": {"update": "gram"}, "epochs": epochs}
+    training |= {"bits": 128, "gallery": "clean", "chance": 0.33}
+    notes = ["A note.", "Not here yet: TVDB-S, gram; TVDB-N, gram."]
+    keep(tmp_path, "figure5", [], trainings=[training], notes=notes)
+    told = next(line for line in findings.routines(tmp_path) if line.startswith("Not here yet for iapr22"))
+    assert told.startswith("Not here yet for iapr22: TVDB-S, gram; TVDB-N, gram; made by `deepbinaries ")
+    assert "reproduce figure5 --dataset iapr22" in told
+
+
+def test_the_same_method_stands_by_whose_regions_it_reads(findings, tmp_path):
+    settings = {"update": "spectral", "words": 40}
+    trainings = [{"settings": settings | {"texts": "features"}}]
+    numbers = [number("TVDB", score, direction=way) for way, score in ((PICTURE, 0.616), (SENTENCE, 0.571))]
+    keep(tmp_path, "table1", [one | {"trainings": [0]} for one in numbers], trainings=trainings)
+    about = {"experiment": "main", "method": "tvdb-lstm", "rule": "all", "gallery": "clean", "proposer": "grid"}
+    cells = []
+    for seed, score in enumerate((0.62, 0.63, 0.64)):
+        for way, less in ((PICTURE, 0), (SENTENCE, 0.05)):
+            cells.append(cell(64, settings=settings, seed=seed, direction=way, map_all=score - less, **about))
+    other = cells[0] | {"settings": settings | {"words": 12}, "map_all": 0.1}
+    lay_open(tmp_path / "iapr22/cells.jsonl", *cells, other, cells[0] | {"proposer": "yolox", "map_all": 0.1})
+    assert row_of(findings.regions(tmp_path), "iapr22")[-2:] == [".616 / .571", ".630 ± .010 / .580 ± .010"]
+
+
+def test_a_batch_has_the_times_of_all_sizes_and_a_set_those_of_the_largest(findings, tmp_path):
+    on = {"processor": "A Machine", "cores": 2, "device": "cpu"}
+    about = {"update": "gram", "machine": on}
+    small = about | {"items": 500, "label_sets": 90, "seconds": {"batch": 0.003, "first": 0.1, "again": 0.05}}
+    large = about | {"items": 5000, "label_sets": 400, "seconds": {"batch": 0.002, "first": 0.4, "again": 0.2}}
+    keep(tmp_path, "time", [], times=[small, large])
+    lines = [*findings.time(tmp_path)]
+    row = ["5,000", "400", "0.002 to 0.003", "0.4", "0.2", "A Machine, 2 cores, cpu"]
+    assert row_of(lines, "iapr22", "gram") == row
 
 
 def test_the_printed_update_is_shown_by_its_distance_from_chance_and_its_codes(findings, tmp_path):
-    training = {"method": "tvdb-lstm", "settings": {"update": "printed"}, "bits": 64, "seed": 0}
+    training = cell(64, method="tvdb-lstm", settings={"update": "printed"})
     numbers = [number(PRINTED, 0.33) | {"trainings": [0]}, number(PRINTED, 0.45, bits=16), number("TVDB", 0.6)]
     keep(tmp_path, "table1", numbers, trainings=[training])
     health = {"gallery": {"distinct_codes": 3, "items": 2000, "effective_rank": 1.46}}
@@ -146,7 +197,9 @@ def test_what_is_missing_is_told_with_the_command_that_makes_it(findings, tmp_pa
     for name, finding in findings.FINDINGS.items():
         lines = [line for line in finding(tmp_path) if line]
         assert not any(line.startswith("|") for line in lines), name
-        assert any(line.startswith("Not here yet for iapr22; made by `deepbinaries reproduce ") for line in lines), name
+        (told, *_) = (line for line in lines if line.startswith("Not here yet for iapr22; made by `deepbinaries "))
+        drawn_of_cells = name not in ("routines", "time")
+        assert ("after `xz -dk results/reproduce/iapr22/cells.jsonl.xz`" in told) == drawn_of_cells, name
     assert any("python -m recipes.regions.fine_tuning" in line for line in findings.regions(tmp_path))
 
 
@@ -159,10 +212,23 @@ def test_a_rule_that_was_tried_in_part_is_shown_where_it_is_and_not_missed_where
 
 
 def test_cells_are_found_again_as_they_were_packed(findings, tmp_path):
-    folder = tmp_path / "reproduce/iapr22"
-    folder.mkdir(parents=True)
-    (folder / "cells.jsonl").write_text('{"bits": 64}\n{"bits": 32}\n')
+    path = tmp_path / "reproduce/iapr22/cells.jsonl"
+    lay_open(path, cell(64), cell(32))
     findings.pack(tmp_path)
-    (folder / "cells.jsonl").unlink()
+    path.unlink()
     iapr22 = next(task for task in findings.TASKS if task.dataset == "iapr22")
-    assert findings.reproduced_cells(tmp_path, iapr22) == [{"bits": 64}, {"bits": 32}]
+    assert findings.reproduced_cells(tmp_path, iapr22) == [cell(64), cell(32)]
+
+
+@pytest.mark.parametrize("name", ["reproduce/iapr22/cells.jsonl", "iapr22/comparison.jsonl"])
+def test_no_packed_cell_is_lost_to_a_file_that_begins_anew(findings, tmp_path, name):
+    packed = importlib.import_module("packed")
+    path = tmp_path / name
+    lay_open(path, cell(64, map_all=0.5), cell(32))
+    findings.pack(tmp_path)
+    lay_open(path, cell(16), cell(64, map_all=0.6))  # as of a fresh checkout in which nothing was unpacked
+    wanted = [cell(64, map_all=0.6), cell(32), cell(16)]
+    assert packed.packed_cells(path) == wanted  # open and packed ones together, before they are packed
+    findings.pack(tmp_path)
+    path.unlink()
+    assert packed.packed_cells(path) == wanted

@@ -75,6 +75,22 @@ def test_every_link_within_the_page_leads_somewhere():
     assert set(re.findall(r'href="#(.*?)"', text)) == set(re.findall(r'<h2 id="(.*?)"', text))
 
 
+def test_a_row_of_the_papers_tables_that_sees_the_whole_picture_says_so():
+    section = PAGE.read_text().split('<section aria-labelledby="paper">')[1].split("</section>")[0]
+    for row, words in (("TVDB", "best form, of the whole picture"), ("TVDB-I1", "the whole picture alone")):
+        names = re.findall(rf"<code>{row}</code> <small>(.*?)</small>", section)
+        assert words in names
+    assert "<code>TVDB-I1</code></th>" not in section
+
+
+def test_all_files_that_numbers_come_from_are_named():
+    used = {path.name for path in (REPOSITORY / "results").glob("**/*.jsonl*")}
+    unused = {"choices.jsonl", "regions-fine-tuned.jsonl"}  # the README and the findings have these
+    unpacked = {"comparison.jsonl"}  # of somebody who adds to it
+    measured = PAGE.read_text().split('<section aria-labelledby="measured">')[1]
+    assert [name for name in used - unused - unpacked if name not in measured] == []
+
+
 def test_the_photo_model_and_the_papers_tables_are_shown_where_they_are_there(copy):
     about = {"model": "shipped", "part": "query", "dataset": "coco18", "bits": 64, "gallery": 1000, "mode": "hamming"}
     about |= {"pictures": "published", "direction": "text_to_image"}
@@ -86,9 +102,10 @@ def test_the_photo_model_and_the_papers_tables_are_shown_where_they_are_there(co
     number = {"row": "TVDB <3", "gallery": "database", "bits": 32, "direction": "image_to_text", "map_all": 0.444}
     number |= {"interval": [0.4, 0.5], "chance": 0.3, "paper": 0.555}
     made = {"format": "deepbinaries-paper", "title": "Table 2", "notes": ["A note."], "numbers": [number]}
+    made["notes_on_rows"] = {"TVDB <3": "of regions"}
     (copy / "results/reproduce/iapr22").mkdir(parents=True, exist_ok=True)
     (copy / "results/reproduce/iapr22/table2.json").write_text(json.dumps(made))
     page, _ = drawn(copy)
-    shown = ("<td>.222</td>", "<td>published</td>", "iapr22: Table 2", "TVDB &lt;3", "<b>.444</b>", "paper .555")
+    shown = ("<td>.222</td>", "<td>published</td>", "iapr22: Table 2", "of regions", "<b>.444</b>", "paper .555")
     assert [part for part in shown if part not in page] == []
     assert 'href="reproduce/iapr22/table2.html"' in page
