@@ -1,1 +1,1 @@
-"""The web: photographs and codes searched over HTTP, and one page for people. It needs the extra `web`."""
+"""The web: photographs and codes searched over HTTP, and one page for people."""
