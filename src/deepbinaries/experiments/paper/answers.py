@@ -26,7 +26,7 @@ from deepbinaries.vision.stretching import stretched
 FILE = "answers.jsonl"
 SHOWN = "scenes"  # photographs of datasets belong to others, and do not go into a figure
 RIGHT, WRONG = "#009e73", "#d55e00"  # frames: a label is shared, or none
-SIDE = 224  # pixels of a picture, as many as a scene has; it is about an inch wide
+SIDE = 144  # pixels of a picture, which is about an inch wide: enough to see it, in a file of half a megabyte
 
 FRAMES = (
     "Frames: green where a picture shares a label with the sentence's own picture, orange where it shares none; the "

@@ -24,7 +24,7 @@ PANEL = 3.3, 2.6  # inches; two of them are as wide as a page's text
 DOTS = 200  # an inch of the PNG
 # Ten colours that those who see colours differently tell apart, then the same with dashes.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#7f7f7f", "#6a3d9a")
-QUALITY = 88  # of a JPEG
+QUALITY = 75  # of a JPEG
 PICTURES = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]+)")  # inside an SVG
 STYLE: dict[Any, Any] = {
     "font.size": 8,
@@ -95,7 +95,7 @@ def save(figure: "Figure", path: Path) -> None:
     with written_whole(path.with_suffix(".png")) as file:
         # A palette takes a third of the bytes, or less; this one has the colours that few pixels have as well.
         all_ = Image.open(pixels).convert("RGB")
-        few = all_.quantize(256, dither=Image.Dither.NONE)
+        few = all_.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3)
         few.save(file, format="PNG", optimize=True, dpi=(DOTS, DOTS))
 
 
