@@ -104,7 +104,7 @@ class PairObjective:
         cross = pair_loss(u, w, S, everyone, self.margin)
         images = pair_loss(u, u, S, others, self.margin)
         texts = pair_loss(w, w, S, others, self.margin)
-        self.figures.note(F, rows, cross=cross, images=images, texts=texts)
+        self.figures.note(F, G, rows, cross=cross, images=images, texts=texts)
         return cross + self.settings.alpha_x * images + self.settings.alpha_y * texts
 
     def after_epoch(self, epoch: int, outputs: Callable[[], tuple[Tensor, Tensor]]) -> dict[str, Any]:  # noqa: ARG002

@@ -155,7 +155,7 @@ class Correspondence:
         self.parts = []
         figures = {"reconstruction": reconstruction, "correlation": correlation}
         figures["code_variance"] = float(p.var(0, correction=0).mean())
-        return figures | health_figures(sign(p - self.f.threshold))
+        return figures | health_figures(sign(p - self.f.threshold), {"sentences": sign(q - self.g.threshold)})
 
     def state(self) -> dict[str, Tensor]:
         return {"epoch": torch.tensor(self.epoch)}

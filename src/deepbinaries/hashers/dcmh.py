@@ -99,7 +99,7 @@ class BufferObjective:
         S, B = similarity(self.labels[rows], self.labels), self.B[rows]
         parts = self.parts(F, seen=self.F, others=self.G, S=S, B=B)
         parts = parts + self.parts(G, seen=self.G, others=self.F, S=S, B=B)
-        self.figures.note(F, rows, pairs=parts[0], quantised=parts[1], balanced=parts[2])
+        self.figures.note(F, G, rows, pairs=parts[0], quantised=parts[1], balanced=parts[2])
         return parts.sum()
 
     def parts(self, outputs: Tensor, *, seen: Tensor, others: Tensor, S: Tensor, B: Tensor) -> Tensor:

@@ -108,7 +108,7 @@ class TripletRanking:
         labels = self.labels[rows]
         S, D = similarity(labels, labels), squared_distances(F, G)
         images, texts = self.ranking(D, S), self.ranking(D.T, S)
-        self.figures.note(F, rows, images=images, texts=texts)
+        self.figures.note(F, G, rows, images=images, texts=texts)
         return images + texts
 
     def ranking(self, D: Tensor, S: Tensor) -> Tensor:

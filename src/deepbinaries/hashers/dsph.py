@@ -116,7 +116,7 @@ class ProxyObjective:
                 * _sum_of_means((torch.stack([X @ X.T, Y @ Y.T, X @ Y.T]) - self.zeta).relu(), apart),
             ]
         )
-        self.figures.note(F, rows, proxies=parts[0], other_proxies=parts[1], irrelevant=parts[2])
+        self.figures.note(F, G, rows, proxies=parts[0], other_proxies=parts[1], irrelevant=parts[2])
         return parts.sum()
 
     def after_epoch(self, epoch: int, outputs: Callable[[], tuple[Tensor, Tensor]]) -> dict[str, Any]:  # noqa: ARG002

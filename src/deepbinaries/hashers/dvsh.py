@@ -177,7 +177,7 @@ class FusionObjective:
         misses = (settings.mu_b - h.abs()).clamp(min=0).mean(2, keepdim=True)
         bit = (there * misses).sum() / there.sum().clamp(min=1)
         image, text = (z - F).square().mean(), (z - G).square().mean()
-        self.figures.note(F, rows, cosine=cosine, bit=bit, image=image, text=text)
+        self.figures.note(F, G, rows, cosine=cosine, bit=bit, image=image, text=text)
         J: Tensor = cosine + settings.bit_weight * bit + settings.beta * (image + text)
         return J
 
