@@ -13,7 +13,7 @@ import argparse
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from deepbinaries.datasets import load
 from deepbinaries.datasets.splits import Parts, Split
 from deepbinaries.evaluation import compare
-from deepbinaries.experiments.cells import Cell, append_cells, make_cell
+from deepbinaries.experiments.cells import Cell, append_cells, make_cell, read_cells
 from deepbinaries.experiments.choosing import asked_by_validation
 from deepbinaries.experiments.scores import Reports, score_parts
 from deepbinaries.features import Prepared, prepare
@@ -178,6 +178,21 @@ def prepared_for(row: Row, name: str, rule: str, options: argparse.Namespace) ->
     return prepare(dataset, parts, encoder, options.features, settings=TokenSettings(length=words), read=read)
 
 
+OF_DATA = ("batch", "read", "words")  # settings that each dataset has its own of
+
+
+def is_recorded(row: Row, rule: str, cells: Iterable[Cell]) -> bool:
+    """Whether some of the cells are this row's under the rule."""
+    made = json.loads(json.dumps(asdict(TVDB.preset(row.method, **row.settings).settings)))
+    about = {"method": row.method, "bits": row.bits, "seed": row.seed, "proposer": row.proposer, "rule": rule}
+    return any(
+        cell.items() >= about.items()
+        and all(made[name] == value for name, value in cell["settings"].items() if name not in OF_DATA)
+        for cell in cells
+        if cell["experiment"] == row.experiment
+    )
+
+
 def over_whole(scores: dict[str, dict[str, list[Any]]]) -> Iterator[dict[str, Any]]:
     """How much better each form is than the whole picture, query by query, means over seeds, with 95 % intervals."""
     whole = scores.pop("whole")
@@ -195,6 +210,7 @@ def main() -> None:
     parser.add_argument("--rule", choices=RULES, required=True)
     parser.add_argument("--rows", choices=ROWS, required=True)
     parser.add_argument("--part", default="0/1", help="i/n: every n-th row from i on, to share the work")
+    parser.add_argument("--missing", action="store_true", help="leave out choices that are recorded already")
     parser.add_argument("--out", type=Path, help="cells to add to; default: in the folder of the dataset")
     parser.add_argument("--features", default="features")
     parser.add_argument("--lite0")
@@ -205,9 +221,15 @@ def main() -> None:
     part, of = map(int, options.part.split("/"))
     if of > 1 and (options.rows == "regions" or not options.out):
         parser.error("parts that run at once need an --out each, and forms of regions are compared within one run")
+    rows = list(ROWS[options.rows]())
+    if options.missing:
+        if options.rows != "choices":
+            parser.error("--missing goes with --rows choices")
+        kept = read_cells(Path(__file__).parent / options.dataset / FILES["choices"])
+        rows = [row for row in rows if not is_recorded(row, options.rule, kept)]
     stores: dict[Any, Prepared] = {}
     forms: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))  # scores of each query by seed
-    for row in list(ROWS[options.rows]())[part::of]:
+    for row in rows[part::of]:
         key = row.proposer, row.reading
         if key not in stores:
             stores[key] = prepared_for(row, options.dataset, options.rule, options)
