@@ -324,13 +324,23 @@ def time(root: Path) -> Iterator[str]:
         for line in (line for line in content["times"] if line["items"] == largest):
             alike = [one for one in content["times"] if all(one[it] == line[it] for it in ("update", "machine"))]
             batches = (f"{of(other['seconds']['batch'] for other in alike):.2g}" for of in (min, max))
-            seconds = (f"{line['seconds'][name]:.2g}" for name in ("first", "again"))
+            seconds = (f"{line['seconds'][name]:.2g}" for name in ("first", "again", "start"))
             where = f"{line['machine']['processor']}, {line['machine']['cores']} cores, {line['machine']['device']}"
             sizes = [f"{largest:,}", f"{line['label_sets']:,}"]
             rows.append([task.name, line["update"], *sizes, " to ".join(dict.fromkeys(batches)), *seconds, where])
     if rows:
         yield from caption("Of a batch, which is as large whatever the set, the least and the most of all sizes.")
-    head = ["task", "update", "training items", "label sets", "a batch, s", "the whole set, s", "again, s", "machine"]
+    head = [
+        "task",
+        "update",
+        "training items",
+        "label sets",
+        "a batch, s",
+        "the whole set, s",
+        "again, s",
+        "by labels alone, s",
+        "machine",
+    ]
     yield from grid(head, rows)
     yield from missing
 

@@ -2,8 +2,8 @@
 
     python results/index.py
 
-The page is one file that needs no network and no script. What lies in results/photo and results/reproduce is shown
-where it is there.
+The page needs no network and no script; the drawings it shows lie beside it. What lies in results/photo and
+results/reproduce is shown where it is there.
 """
 
 import json
@@ -148,10 +148,13 @@ def _reproduced(folder: Path) -> str:
         if made.get("format") == FORMAT:
             link = path.relative_to(folder.parent).with_suffix(".html").as_posix()
             notes = [note for note in made["notes"] if not note.startswith(OF_ITS_PAGE)]
-            drawing = "the drawing and " if path.with_suffix(".png").exists() else ""
-            own = f'<p><a href="{escape(link)}">Its own page</a>, with {drawing}how each number was made.</p>'
+            own = f'<p><a href="{escape(link)}">Its own page</a>, with how each number was made.</p>'
             title = escape(f"{path.parent.relative_to(folder).as_posix()}: {made['title']}")
-            parts.append(folded(title, "\n".join([*map(paragraph, notes), own, *_numbers(made)])))
+            drawing = []
+            if (svg := path.with_suffix(".svg")).exists():
+                source = escape(svg.relative_to(folder.parent).as_posix())
+                drawing = [f'<img class="drawing" src="{source}" alt="{escape(made["title"])}" loading="lazy">']
+            parts.append(folded(title, "\n".join([*map(paragraph, notes), own, *drawing, *_numbers(made)])))
     return "\n".join(parts)
 
 
@@ -181,7 +184,7 @@ HEAD = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src 'self'; style-src 'unsafe-inline'">
 <title>deepbinaries: results</title>
 <style>
 {style}</style>

@@ -1,4 +1,4 @@
-"""The page of all results: it is that of the cells, as is the README's table, and it needs nothing but itself."""
+"""The page of all results: it is that of the cells, as is the README's table, and it needs no network."""
 
 import json
 import re
@@ -50,11 +50,18 @@ def test_the_page_and_the_readme_are_those_of_the_cells(copy):
     assert readme == (REPOSITORY / "README.md").read_text(), "run python results/index.py"
 
 
-def test_the_page_is_small_and_needs_nothing_but_itself():
+def test_the_page_is_small_and_needs_no_network():
     text = PAGE.read_text()
     assert len(text.encode()) < 300_000
     assert "<script" not in text
     assert not re.search(r'(src|href)="(https?:)?//', text)
+
+
+def test_every_drawing_of_the_papers_figures_is_shown_and_there():
+    shown = set(re.findall(r'<img [^>]*src="(.*?)"', PAGE.read_text()))
+    there = {path.relative_to(PAGE.parent).as_posix() for path in (PAGE.parent / "reproduce").glob("*/*.svg")}
+    assert shown == there
+    assert {"reproduce/iapr22/figure5.svg", "reproduce/scenes/figure4.svg"} <= shown
 
 
 def test_the_best_of_every_column_is_marked_and_nothing_else():
