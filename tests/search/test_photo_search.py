@@ -178,6 +178,13 @@ def test_unknown_words_are_told_with_the_nearest_known_one(collection):
     ]
 
 
+def test_an_accent_that_is_not_known_changes_nothing_but_the_note(collection):
+    answer = collection.by_text("réd", k=5, least="none")
+    assert answer.notes == ("read as 'red'",)
+    assert not answer.unknown
+    assert [hit.id for hit in answer.hits] == [hit.id for hit in all_hits(collection)[:5]]
+
+
 def test_nothing_matches_a_sentence_of_unknown_words(collection):
     answer = collection.by_text("xyzzy plugh")
     assert (answer.hits, answer.nearest, answer.verdict, answer.certificate) == ((), (), "none", None)

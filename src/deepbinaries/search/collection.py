@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from deepbinaries.codes import Codes
 from deepbinaries.errors import DataError, Error, UsageError, unknown_name
 from deepbinaries.index.durable import corrupt
+from deepbinaries.language.rewording import reworded
 from deepbinaries.search.answers import Answer, Photograph, nothing
 from deepbinaries.search.catalogue import PICTURES, SENTENCES, File
 from deepbinaries.search.describing import MissingRowsError
@@ -267,19 +268,22 @@ class Collection:
                 if part.kind == "picture":
                     values.append(model.encode_images(part.what, values=True)[0])
                 else:
-                    reading = model.reading(str(part.what))
+                    sentence = reworded(str(part.what), model.vocabulary)
+                    if sentence != part.what:
+                        notes.append(f"read as {_quoted(sentence)}")
+                    reading = model.reading(sentence)
                     unknown += unknown_words(reading, model.vocabulary)
                     if reading.cut:
                         notes.append(f"past the model's length and left out: {first_of(reading.cut)}")
                     if not is_understood(reading):
-                        sentence = textwrap.shorten(str(part.what), MOST_QUOTED, placeholder=" ...")
-                        notes.append(f"no word of {sentence!r} is known" + " but little ones" * reading.understood)
+                        little = " but little ones" * reading.understood
+                        notes.append(f"no word of {_quoted(sentence)} is known{little}")
                         continue
                     limit = limit_by_words(reading)
                     if limit.why:
                         notes.append(limit.why)
                     at_best = max(at_best, limit.strength, key=STRENGTHS.index)
-                    values.append(model.encode_texts(str(part.what), values=True)[0])
+                    values.append(model.encode_texts(sentence, values=True)[0])
             weights.append(part.weight)
         if not any(weight > 0 for weight in weights):  # what was to be found was not understood
             return _Query(None, False, tuple(unknown), tuple(notes))
@@ -305,6 +309,10 @@ def _of_length(model: LazyModel, bits: int) -> LazyModel:
         return other if other.bits == bits else model
     except UsageError:
         return model
+
+
+def _quoted(sentence: str) -> str:
+    return repr(textwrap.shorten(sentence, MOST_QUOTED, placeholder=" ..."))
 
 
 def _code_of(id_: str, generation: Generation) -> Codes:

@@ -20,10 +20,11 @@ ALIKE = 6  # bits of 64 in which look-alikes may differ
 
 def thumbnail(picture: Image.Image) -> bytes:
     """A small copy of an RGB picture, as a WebP file."""
-    small = picture.copy()
-    small.thumbnail((THUMBNAIL, THUMBNAIL), Image.Resampling.BILINEAR, reducing_gap=2)
+    scale = min(1, THUMBNAIL / max(picture.size))
+    width, height = (max(1, round(side * scale)) for side in picture.size)
+    small = picture if scale == 1 else picture.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=1.5)
     file = io.BytesIO()
-    small.save(file, "WEBP", quality=QUALITY, method=2)
+    small.save(file, "WEBP", quality=QUALITY, method=0)  # others take up to four times as long for a fifth of the bytes
     return file.getvalue()
 
 

@@ -18,7 +18,8 @@ from deepbinaries.vision import MAX_BYTES
 ID_LENGTH = 32  # hexadecimal digits of the SHA-256 that are an id: 128 bits
 
 _NOTE = 2**20  # bytes at either end of a file in which its EXIF note is looked for
-_EXIF_BEGIN = re.compile(rb"II\*\0\x08\0\0\0|MM\0\*\0\0\0\x08")
+_JPEG_NOTE = 2**18  # of a JPEG, whose notes come before its pixels and have 64 kB at most
+_EXIF_BEGINS = (b"II*\0\x08\0\0\0", b"MM\0*\0\0\0\x08")
 _EXIF_TAGS = (0x9003, 0x9004)  # when it was taken, when it was digitised
 _EXIF_FOLDER = 0x8769
 _EXIF_DATE = re.compile(r"(\d{4}):(\d\d):(\d\d) (\d\d):(\d\d):(\d\d)")
@@ -132,7 +133,10 @@ def _exif_note(content: bytes) -> bytes | None:
     """The EXIF note of a file. It is a small TIFF, and its first eight bytes tell where, whatever format holds it."""
     if content.startswith((b"II*\0", b"MM\0*")):
         return content
-    for part in (content[:_NOTE], content[-_NOTE:]):  # WebP and some others keep it at their end
-        if found := _EXIF_BEGIN.search(part):
-            return b"Exif\0\0" + part[found.start() :]
+    n = len(content)
+    ends = [(0, _NOTE), (max(0, n - _NOTE), n)]  # WebP and some others keep it at their end
+    for first, last in [(0, _JPEG_NOTE)] if content.startswith(b"\xff\xd8") else ends:
+        places = [place for begin in _EXIF_BEGINS if (place := content.find(begin, first, last)) >= 0]
+        if places:
+            return b"Exif\0\0" + content[min(places) : last]
     return None
