@@ -291,20 +291,22 @@ def memory(figures: Mapping[str, Any]) -> str:
     )
 
 
+INDEXED = "`deepbinaries index`, small copies, dates and catalogue included"
+
+
 def rates(figures: Mapping[str, Any]) -> str:
     """Photographs a second, from a file's bytes to a code or a vector."""
     who = {
-        "ours": f"ours, proposals by `{figures['proposer']}` included",
+        "ours": f"ours, proposals by `{figures['proposer']}` included, which these codes do not need",
         "ours without proposals": "ours without proposals",
         "clip int8": "shapes of CLIP ViT-B/32, int8",
         "clip fp32": "shapes of CLIP ViT-B/32, fp32",
     }
     head = ("photographs a second", *(f"{w} x {h} pixels" for w, h in (cell["size"] for cell in figures["pictures"])))
     found = [cell["photographs a second"] for cell in figures["pictures"]]
-    indexed = figures["indexed a second, everything included"]
-    return table(head, [(name, *(f"{of[key]:.1f}" for of in found)) for key, name in who.items()]) + (
-        f"\n\n`deepbinaries index` takes {indexed:.1f} of the small ones a second, thumbnails and catalogue included."
-    )
+    rows = [(name, *(f"{of[key]:.1f}" for of in found)) for key, name in who.items()]
+    indexed = figures["indexed a second, everything included"].values()
+    return table(head, [*rows, (INDEXED, *(f"{rate:.1f}" for rate in indexed))])
 
 
 def sentences(figures: Mapping[str, Any]) -> str:

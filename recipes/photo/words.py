@@ -66,7 +66,8 @@ def main() -> None:
     print(figures)
     if options.out:
         model = "shipped" if options.shipped else "torch"
-        write_json({"model": model} | figures | {"k": K, "sentence": SENTENCE, "words": found}, options.out, indent=1)
+        asked = {"gallery": f"coco18, {len(ids):,} photographs", "mode": "hamming", "k": K, "sentence": SENTENCE}
+        write_json({"model": model} | figures | asked | {"words": found}, options.out, indent=1)
 
 
 def captions(data: Path, sources: Sequence[Source]) -> list[str]:

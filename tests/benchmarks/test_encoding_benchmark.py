@@ -81,8 +81,9 @@ def test_every_sentence_is_asked(folder, tmp_path):
 
 def test_every_photograph_is_indexed_though_some_show_the_same(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(encoding, "photographs", lambda n, size, make=encoding.photographs: make(min(n, 2), size))
-    assert encoding.of_indexing(tmp_path, LazyModel(folder), 5) > 0
-    assert len(list((tmp_path / "to index").glob("*.jpg"))) == 5
+    assert encoding.of_indexing(tmp_path, LazyModel(folder), 5, encoding.SMALL, rounds=2) > 0
+    assert len(list((tmp_path / "320 to index").glob("*.jpg"))) == 5
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"320 to index", "320 0", "320 1"}
 
 
 def test_what_is_recorded_names_the_model_by_its_digest(folder, tmp_path, monkeypatch):

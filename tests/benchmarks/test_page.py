@@ -149,17 +149,17 @@ def test_photographs_a_second_and_the_time_of_a_sentence_are_shown(tmp_path):
     rates = {"ours": 80.0, "ours without proposals": 88.0, "clip int8": 40.0, "clip fp32": 16.0}
     figures = {
         "proposer": "rpn",
-        "pictures": [{"size": [320, 240], "photographs a second": rates}],
-        "indexed a second, everything included": 60.0,
+        "pictures": [{"size": size, "photographs a second": rates} for size in ([320, 240], [4000, 3000])],
+        "indexed a second, everything included": {"320 x 240": 60.0, "4000 x 3000": 9.0},
         "sentence to vector, ms": {"ours": 0.5, "clip int8": 20.0, "clip fp32": 40.0},
         "query": {"items": 1000, "median, ms": 2.0, "slowest, ms": 3.0, "sentences": 10},
     }
     content = {"name": "encoding", "ratios": {}, "command": "run", "machine": MACHINE, "figures": figures}
     (tmp_path / "encoding.json").write_text(json.dumps(content))
     text = page(tmp_path)["README.md"]
-    assert "| photographs a second | 320 x 240 pixels |" in text
-    assert "| shapes of CLIP ViT-B/32, int8 | 40.0 |" in text
-    assert "takes 60.0 of the small ones a second" in text
+    assert "| photographs a second | 320 x 240 pixels | 4000 x 3000 pixels |" in text
+    assert "| shapes of CLIP ViT-B/32, int8 | 40.0 | 40.0 |" in text
+    assert "catalogue included | 60.0 | 9.0 |" in text
     assert "2.0 ms, and 3.0 ms for the slowest of 10" in text
 
 

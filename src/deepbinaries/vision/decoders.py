@@ -167,8 +167,9 @@ def _started(*arguments: str) -> Process:
             next_step="give workers=1, which decodes without it",
         ) from error
     if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with suppress(OSError):  # beyond what a user's pipes may have in all
-            fcntl.fcntl(_pipe(process.stdout), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        for end in (process.stdin, process.stdout):
+            with suppress(OSError):  # beyond what a user's pipes may have in all
+                fcntl.fcntl(_pipe(end), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     return process
 
 
