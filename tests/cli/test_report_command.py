@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 from small_training import DATA, VISION, run
@@ -56,6 +57,33 @@ def test_a_length_that_is_there_is_not_learnt_again(report, learnt):
     assert report(bits="8,16") == 0
     assert learnt == [16, 8]
     assert (report.out / "bits.jsonl").read_bytes() == kept
+
+
+def test_a_report_shows_the_lengths_that_are_there_beside_those_that_are_asked_for(report, learnt, capsys):
+    assert report(bits="8,16") == 0
+    assert report(bits="4") == 0
+    assert learnt == [8, 16, 4]
+    lines = [json.loads(line) for line in (report.out / "bits.jsonl").read_text().splitlines()]
+    assert [line["bits"] for line in lines] == [4] * 4 + [8] * 4 + [16] * 4
+    rows = [line for line in (report.out / "bits.md").read_text().splitlines() if line.startswith("| ")]
+    assert sorted({int(row.strip("|* ").split()[0].strip("*")) for row in rows if "[" in row}) == [4, 8, 16]
+    capsys.readouterr()
+    assert report("--json", bits="8") == 0
+    assert {line["bits"] for line in json.loads(capsys.readouterr().out)["lines"]} == {4, 8, 16}
+
+
+def test_results_of_other_settings_are_not_of_a_report(report):
+    assert report(bits="8") == 0
+    assert report("--set", "regularisation=0.5", bits="16") == 0
+    lines = [json.loads(line) for line in (report.out / "bits.jsonl").read_text().splitlines()]
+    assert {line["bits"] for line in lines} == {16}
+
+
+def test_a_length_without_what_queries_scored_is_not_learnt_again_unasked(report, learnt):
+    assert report(bits="8") == 0
+    shutil.rmtree(report.out / "scores")
+    assert report(bits="16") == 0
+    assert learnt == [8, 16]
 
 
 def test_settings_reach_the_method_and_the_command_that_is_kept(report):

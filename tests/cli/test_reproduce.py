@@ -90,6 +90,35 @@ def test_a_table_is_left_in_four_forms_and_its_cells_say_how_they_were_made(repr
     assert {cell["experiment"] for cell in read_cells(out / "cells.jsonl")} == {"paper, reduced"}
 
 
+def test_without_a_folder_results_go_to_one_of_the_datasets_name(features, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    data = ("--dataset", "scenes", "--dataset-set", "items=60", "--device", "cpu", "--features", features, *LOOKS)
+    assert run("reproduce", "table1", *data, "--reduced", *TWO) == 0
+    written = [f"reproduced/scenes-reduced/table1.{ending}" for ending in ("md", "tex", "html", "json")]
+    assert capsys.readouterr().out.split() == written
+    assert all((tmp_path / path).exists() for path in written)
+    assert run("reproduce", "table1", *data, *TWO) == 0
+    assert capsys.readouterr().out.split()[0] == "reproduced/scenes/table1.md"
+
+
+def test_help_names_all_tables_and_figures(capsys):
+    assert run("reproduce", "--help") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"One of {', '.join(plans.NAMES[:-1])} and {plans.NAMES[-1]}." in told
+
+
+def test_a_part_of_a_dataset_that_is_too_small_for_the_papers_split_may_have_another(
+    reproduce, tmp_path, monkeypatch, capsys
+):
+    reading = plans.reading_of("scenes")
+    monkeypatch.setattr(plans, "reading_of", lambda *_, **__: replace(reading, split="iapr-tvdb"))
+    assert reproduce("table1", *TWO, out=tmp_path / "none") == 3
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.endswith(", or give another --split, such as fraction:0.1")
+    assert reproduce("table1", *TWO, "--split", "iapr-tvdb", out=tmp_path / "none") == 3
+    assert "fraction:0.1" not in capsys.readouterr().err
+
+
 def test_the_command_of_a_number_makes_it_again(reproduce, out, features, tmp_path):
     assert reproduce("table1", *TWO) == 0
     number = numbers_of(out)[0]
@@ -151,7 +180,7 @@ def as_the_paper(monkeypatch):
 
 def test_every_k_is_seen_in_its_own_way_and_kept_beside_the_others(reproduce, out):
     assert reproduce("table1", *TWO) == 0
-    assert reproduce("k", "--only", "mean, keep=0") == 0
+    assert reproduce("k", "--only", "mean, K=0") == 0
     cells = read_cells(out / "cells.jsonl")
     assert {(cell["settings"].get("keep"), cell["proposer"]) for cell in cells} == {(None, "rpn"), (0, "none")}
     assert len({cell["digests"]["vision"] for cell in cells}) == 2
@@ -203,14 +232,15 @@ def test_times_are_measured_for_each_size_that_the_data_have(reproduce, out, cap
     assert (out / "time.svg").exists()
 
 
-def test_a_time_that_does_not_say_its_machine_is_refused_in_one_line(reproduce, tmp_path, capsys):
+def test_a_line_that_holds_no_time_is_refused_in_one_line(reproduce, tmp_path, capsys):
     out = tmp_path / "times"
     assert reproduce("time", items=240, out=out) == 0
     lines = [json.loads(line) | {"machine": "x86_64"} for line in (out / "times.jsonl").read_text().splitlines()]
     (out / "times.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     capsys.readouterr()
     assert reproduce("time", "--no-learn", items=240, out=out) == 3
-    assert "holds a time of an unknown machine; remove the file" in capsys.readouterr().err
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "times.jsonl, line 1, is no result; remove the line, or the file" in told
 
 
 def test_a_table_of_times_is_of_one_machine_and_shows_what_is_there(reproduce, tmp_path, capsys):
@@ -261,7 +291,7 @@ def test_figure_4_names_what_the_pictures_share_with_the_sentence(reproduce, out
         ("figure3", ("--bits", "8,16"), "figure3 is drawn at one length"),
         ("time", (), "too few to see growth"),
         ("k", ("--vision", "colour=1"), "no setting of vision is called 'colour'"),
-        ("table9", (), "table9"),
+        ("table9", (), "no table or figure is called 'table9'; did you mean 'table2'? Known: "),
     ],
 )
 def test_wrong_use_is_one_line_before_any_work(reproduce, tmp_path, capsys, what, arguments, line):
@@ -313,7 +343,7 @@ def test_several_processes_make_what_one_makes(reproduce, out, tmp_path, capsys)
     assert {number["trainings"][0].pop("machine")["jobs"] for number in one} == {1}
     assert {number["trainings"][0].pop("machine")["jobs"] for number in several} == {2}
     assert one == several
-    assert not (other / "jobs").exists()
+    assert not (other / ".jobs").exists()
 
 
 def test_what_is_there_is_drawn_without_learning(reproduce, tmp_path, learnt, capsys):
@@ -429,5 +459,5 @@ def test_as_many_regions_as_are_seen_anyway_are_learnt_once(reproduce, learnt, m
     assert reproduce("table2", "--only", "TVDB-I2", "--bits", "8") == 0
     learnt.clear()
     monkeypatch.setattr(plans, "read_plan", with_four_regions)
-    assert reproduce("k", "--only", "mean, keep=5", "--bits", "8") == 0
+    assert reproduce("k", "--only", "mean, K=5", "--bits", "8") == 0
     assert learnt == []

@@ -12,9 +12,10 @@ from deepbinaries.cli.dataset import load_dataset
 from deepbinaries.cli.output import complain
 from deepbinaries.cli.recipe import Read
 from deepbinaries.cli.settings import parse_settings
-from deepbinaries.errors import UsageError
+from deepbinaries.errors import SplitError, UsageError
 
 if TYPE_CHECKING:
+    from deepbinaries.datasets import Dataset, Split
     from deepbinaries.experiments.contest import Task
     from deepbinaries.experiments.paper.plans import Plan, Reading
     from deepbinaries.experiments.paper.running import TaskOf
@@ -71,7 +72,7 @@ class Asked:
         (plan, part), reading = self._plans(), self.reading
         reader, looks = _over(reading.settings, self.dataset_set), _over(reading.vision, self.vision)
         split = self.split or reading.split
-        data, made = load_dataset(self.dataset, self.root, split, None, self.seed, reader, False)
+        data, made = self._loaded(split, reader)
         parts = made.parts(data, ignore_labels=self.ignore_label)
         if hasattr(data, "features") and plan.varied == KEEP:
             raise UsageError(f"{data.name} has no pictures, so none of their regions", next_step="give another dataset")
@@ -110,6 +111,16 @@ class Asked:
             )
 
         return _sharing(plan, looks), _sharing(part, looks), task_of
+
+    def _loaded(self, split: str, reader: list[str]) -> "tuple[Dataset, Split]":
+        try:
+            return load_dataset(self.dataset, self.root, split, None, self.seed, reader, False)
+        except SplitError as error:
+            if self.split or not split:
+                raise
+            # Nobody has asked for the paper's split, and a part of a dataset may be too small for it.
+            next_step = f"{error.next_step}, or give another --split, such as fraction:0.1"
+            raise SplitError(error.problem, next_step=next_step) from error
 
     def _plans(self) -> "tuple[Plan, Plan]":
         """What is drawn, and the part of it that is asked for."""

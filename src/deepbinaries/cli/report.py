@@ -53,7 +53,7 @@ def bits_command(
 ) -> None:
     """Say how many bits a dataset wants: MAP, ties, bytes and search time of each length, and which one to take.
 
-    Run it again after an interruption, or with more lengths: it goes on.
+    Run it again after an interruption, or with more lengths: it goes on, and shows those that are there beside them.
     Example: deepbinaries report bits scenes --method cvh --out bits
     """
     from deepbinaries.experiments.bits import measure, recommendation, write

@@ -1,7 +1,6 @@
 """`deepbinaries reproduce`: the paper's tables and figures, ours beside what it prints."""
 
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,30 +8,24 @@ import typer
 
 from deepbinaries.cli.contestants import numbers
 from deepbinaries.cli.dataset import Root, Seed, SplitName
-from deepbinaries.cli.output import AsJson, complain, write_json, write_text
+from deepbinaries.cli.output import AsJson, complain, say, write_json, write_text
 from deepbinaries.cli.paper_task import Asked
 from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, IgnoreLabel, ProposerPath, Vision
 from deepbinaries.errors import UsageError
 
 
-class What(StrEnum):
-    """The tables and figures."""
-
-    TABLE1 = "table1"
-    TABLE2 = "table2"
-    FIXES = "fixes"
-    FIGURE3 = "figure3"
-    FIGURE4 = "figure4"
-    FIGURE5 = "figure5"
-    ETA = "eta"
-    K = "k"
-    TIME = "time"
-
-
 def reproduce(
-    what: Annotated[What, typer.Argument(help="The table, figure or study.")],
+    what: Annotated[
+        str, typer.Argument(help="One of table1, table2, fixes, figure3, figure4, figure5, eta, k and time.")
+    ],
     dataset: Annotated[str, typer.Option(help="A name of `deepbinaries list datasets`, or my.module:function.")],
-    out: Annotated[Path, typer.Option(help="The folder of a dataset's results; what is there is not made again.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder of a dataset's results; what is there is not made again. Default: reproduced/DATASET, "
+            "with -reduced behind it where that is asked for."
+        ),
+    ] = None,
     root: Root = None,
     reduced: Annotated[
         bool, typer.Option("--reduced", help="Smaller networks and less data, for small machines: no results.")
@@ -58,15 +51,16 @@ def reproduce(
     Run it again after an interruption: it goes on. Tables and figures of one dataset share a folder, and trainings.
     With --only, --bits or --seeds a part is learnt; all that is there is drawn. Leaves with 1 when something that was
     asked for is missing: a training of several --jobs that failed, or any with --no-learn.
-    Example: deepbinaries reproduce table2 --dataset scenes --reduced --out paper
+    Example: deepbinaries reproduce table2 --dataset scenes --reduced
     """
     from deepbinaries.experiments.paper.made import write
     from deepbinaries.experiments.paper.making import make
 
+    out = out or Path("reproduced") / f"{dataset}{'-reduced' if reduced else ''}"
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is no folder", next_step="give another name")
     asked = Asked(
-        what=what.value,
+        what=what,
         dataset=dataset,
         out=out,
         root=root,
@@ -90,6 +84,7 @@ def reproduce(
     if found is not None:
         written = write(plan, replace(found, notes=[*found.notes, *asked.notes]), out)
         if as_json:
+            say(f"{plan.name}: {', '.join(map(str, written))}")
             write_json(dict(found.content))
         else:
             write_text("\n".join(map(str, written)))

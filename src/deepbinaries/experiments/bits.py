@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ import numpy as np
 
 from deepbinaries.codes import Codes, Gallery, histograms, top_k
 from deepbinaries.errors import UsageError
-from deepbinaries.experiments.compare import Result, run
+from deepbinaries.experiments.cells import read_cells
+from deepbinaries.experiments.compare import CELLS, Result, has_scores, results_there, run, trainings
 from deepbinaries.experiments.comparison_table import QUERY, entry_of
 from deepbinaries.experiments.contest import Contestant, Task
 from deepbinaries.experiments.paper.sheets import Cell, Sheet, html, markdown
@@ -58,18 +59,31 @@ def searching(queries: Codes, gallery: Codes) -> dict[str, float]:
 
 
 def measure(contestant: Contestant, task: Task) -> list[Line]:
-    """A line for each length, gallery and direction; lengths that are in the task's folder are not learnt again."""
+    """A line for each length, gallery and direction; lengths that are in the task's folder are not learnt again.
+
+    Those that are there from the same seeds have lines too, so that asking for one more takes none away.
+    """
     hasher = contestant.make(contestant.bits[0], task.seeds[0], device=task.device)
     if getattr(hasher, "ranking", HAMMING) != HAMMING:
         raise UsageError(f"{contestant.method} gives real values and no bits", next_step="choose a method that hashes")
-    results = run([contestant], replace(task, searching=searching))
+    task = replace(task, searching=searching)
+    contestant = replace(contestant, bits=tuple(sorted({*contestant.bits, *_lengths_there(contestant, task)})))
+    results = run([contestant], task)
     places = [
-        (bits, gallery, direction)
-        for bits in sorted(contestant.bits)
-        for gallery in task.galleries
-        for direction in BOTH
+        (bits, gallery, direction) for bits in contestant.bits for gallery in task.galleries for direction in BOTH
     ]
     return [_line(place, results, task.folder) for place in places]
+
+
+def _lengths_there(contestant: Contestant, task: Task) -> Iterator[int]:
+    """The lengths of which the folder has all results, from each seed, with what every query scored."""
+    path = task.folder / CELLS
+    cells = [cell for cell in (read_cells(path) if path.exists() else ()) if cell["method"] == contestant.method]
+    for bits in dict.fromkeys(cell["bits"] for cell in cells):
+        alone = replace(contestant, bits=(bits,))
+        results = [results_there(alone, replace(task, seeds=(seed,))) for _, seed in trainings(alone, task)]
+        if all(of and all(has_scores(one.cell, task.folder) for one in of) for of in results):
+            yield bits
 
 
 def recommendation(lines: Sequence[Line], *, within: float = WITHIN) -> tuple[int | None, str]:

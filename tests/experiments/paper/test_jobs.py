@@ -28,7 +28,7 @@ def test_where_one_is_refused_and_one_is_killed_the_others_go_on(tmp_path):
     failed = share([good[0], *bad, *good[1:]], opened, jobs=2, folder=tmp_path, progress=progress)
     assert {one.row.name for one in failed} == {"refused", "killed"}
     assert found(tmp_path) == {("earlier", 8), ("good", 8), ("good", 16), ("good", 32)}
-    assert not (tmp_path / "jobs").exists()
+    assert not (tmp_path / ".jobs").exists()
     assert "table1: refused, 8 bits, seed 0 failed: there is no data; give some" in told
     (line,) = [line for line in told if line.startswith("table1: killed, 8 bits")]
     assert "its process ended with -9" in line
@@ -38,17 +38,41 @@ def test_where_one_is_refused_and_one_is_killed_the_others_go_on(tmp_path):
 
 def test_what_a_killed_run_has_left_is_taken_over_once(tmp_path):
     keep(tmp_path, "there", 8)
-    keep(tmp_path / "jobs" / "0", "left", 8)
-    keep(tmp_path / "jobs" / "3", "left", 16)
-    keep(tmp_path / "jobs" / "3", "there", 8)  # killed between taking over and removing it
+    keep(tmp_path / ".jobs" / "0", "left", 8)
+    keep(tmp_path / ".jobs" / "3", "left", 16)
+    keep(tmp_path / ".jobs" / "3", "there", 8)  # killed between taking over and removing it
     gather(tmp_path)
     assert found(tmp_path) == {("there", 8), ("left", 8), ("left", 16)}
     assert len(Kept(tmp_path / "epochs.jsonl").lines) == 3
-    assert not (tmp_path / "jobs").exists()
+    assert not (tmp_path / ".jobs").exists()
+
+
+def test_what_a_user_keeps_is_left_where_it_is(tmp_path):
+    theirs = [tmp_path / name for name in ("jobs/mine.txt", ".jobs/note", ".jobs/old/cells.jsonl", ".jobs/1/note")]
+    keep(tmp_path / ".jobs" / "0", "left", 8)
+    keep(tmp_path / ".jobs" / "1", "left", 16)
+    for path in theirs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("theirs")
+    gather(tmp_path)
+    gather(tmp_path)
+    assert found(tmp_path) == {("left", 8), ("left", 16)}
+    assert [path.read_text() for path in theirs] == ["theirs"] * 4
+    assert not (tmp_path / ".jobs" / "0").exists()
+    assert [path.name for path in (tmp_path / ".jobs" / "1").iterdir()] == ["note"]
+
+
+def test_what_was_half_written_is_no_reason_to_keep_a_folder(tmp_path):
+    left = tmp_path / ".jobs" / "0"
+    (left / "scores").mkdir(parents=True)
+    for name in ("scores/a.npy", "scores/.b.npy.7.part", ".cells.jsonl.7.part"):
+        (left / name).write_text("")
+    gather(tmp_path)
+    assert not (tmp_path / ".jobs").exists()
 
 
 def test_a_process_that_goes_on_without_us_is_waited_for(tmp_path):
-    keep(tmp_path / "jobs" / "0", "left", 8)
-    with alone_in(tmp_path / "jobs" / "0"), pytest.raises(UsageError, match="another command is writing"):
+    keep(tmp_path / ".jobs" / "0", "left", 8)
+    with alone_in(tmp_path / ".jobs" / "0"), pytest.raises(UsageError, match="another command is writing"):
         gather(tmp_path)
-    assert (tmp_path / "jobs" / "0" / "cells.jsonl").exists()
+    assert (tmp_path / ".jobs" / "0" / "cells.jsonl").exists()

@@ -22,6 +22,18 @@ def test_latex_takes_no_text_for_a_command():
     assert r"\begin{tabular}{lr}" in text
 
 
+def test_latex_shrinks_a_table_that_is_wider_than_a_page_and_no_other():
+    of_four_lengths = Sheet("Wide", ["row"] + ["16 bits", "paper", "ours − paper"] * 4, [[Cell(".5* [.4, .6]")] * 13])
+    shrunk, as_it_is = (text.splitlines() for text in (of_four_lengths.to_latex(), SHEET.to_latex()))
+    tabular = shrunk.index(r"\begin{tabular}{lrrrrrrrrrrrr}")
+    assert shrunk[tabular - 1] == r"\resizebox{\textwidth}{!}{%"
+    assert shrunk[-3:] == [r"\end{tabular}", "}", r"\end{table*}"]
+    assert not any("resizebox" in line for line in as_it_is)
+    page = latex(["a note"], [SHEET, of_four_lengths])
+    assert page.startswith("% Needs \\usepackage{graphicx}, for \\resizebox.\n\n% a note\n")
+    assert "graphicx" not in latex(["a note"], [SHEET])
+
+
 def test_html_takes_no_text_for_a_tag():
     text = html("<b>", ["<script>"], [SHEET])
     assert "<script>" not in text

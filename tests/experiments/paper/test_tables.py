@@ -4,6 +4,7 @@ import base64
 import io
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from deepbinaries.experiments.paper import running
 from deepbinaries.experiments.paper.figures import Panel, draw, new_figure, save
 from deepbinaries.experiments.paper.plans import Plan, Row
 from deepbinaries.experiments.paper.running import Progress
-from deepbinaries.experiments.paper.tables import Number, content_of, notes_of, panels_of, sheets_of
+from deepbinaries.experiments.paper.tables import Number, content_of, notes_of, panels_of, sheets_of, sizes_of
 
 CELL = {
     "seed": 0,
@@ -80,6 +81,12 @@ def test_a_training_is_told_once_for_all_of_its_numbers():
 def test_misprints_are_told_with_the_tables_they_are_in():
     assert any("Misprint" in note for note in notes_of(PLAN, "iapr_tc12"))
     assert notes_of(PLAN, "") == ["The paper has no numbers for this task."]
+
+
+def test_a_page_says_how_many_items_are_searched_ask_and_are_learnt_from():
+    parts = SimpleNamespace(query=range(20), train=range(1000), gallery={"database": range(1500)}.get)
+    told = sizes_of(parts, "iapr_tc12")
+    assert told.endswith("in the paper 18,000; 2,200; 5,000; here 1,500; 20; 1,000.")
 
 
 def test_a_table_has_no_figure_and_a_sweep_has_a_line_for_its_rows():

@@ -28,6 +28,9 @@ SHOWN = "scenes"  # photographs of datasets belong to others, and do not go into
 RIGHT, WRONG = "#009e73", "#d55e00"  # frames: a label is shared, or none
 SIDE = 144  # pixels of a picture, which is about an inch wide: enough to see it, in a file of half a megabyte
 
+HIT = {"id": str, "shared": (str, ...)}
+SHAPE = {"answers": [{"id": str, "sentence": str, "found": [HIT]}]}
+
 FRAMES = (
     "Frames: green where a picture shares a label with the sentence's own picture, orange where it shares none; the "
     "shared labels stand below it."
@@ -85,7 +88,7 @@ def rare_queries(parts: Parts, *, sentences: int, pictures: int) -> NDArray[np.i
 
 
 def _kept(piece: Piece, plan: Plan, task: Task) -> dict[str, Any] | None:
-    return Kept(task.folder / FILE).find(_named(make(piece, task), piece, plan, task))
+    return Kept(task.folder / FILE, SHAPE).find(_named(make(piece, task), piece, plan, task))
 
 
 def _training(line: Line) -> Line:
@@ -146,5 +149,7 @@ def _sheet(lines: Sequence[Line]) -> Sheet:
         link = anchor_of(_training(line))
         rows.append([Cell(line["row"]), *(Cell(str(count), link=link) for count in shared)])
     sentences = [answer["sentence"] for answer in lines[0]["answers"]]
+    told = "; ".join(f"sentence {number}: “{text}”" for number, text in enumerate(sentences, start=1))
     n_found = len(lines[0]["answers"][0]["found"])
-    return Sheet(f"Of the {n_found} nearest pictures, those that share a label.", ["method", *sentences], rows)
+    caption = f"Of the {n_found} nearest pictures, those that share a label; {told}."
+    return Sheet(caption, ["method", *(f"sentence {number}" for number in range(1, len(sentences) + 1))], rows)

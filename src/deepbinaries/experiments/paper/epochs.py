@@ -20,6 +20,8 @@ from deepbinaries.experiments.scores import BOTH, score_parts
 from deepbinaries.experiments.versions import versions
 
 FILE = "epochs.jsonl"  # a line a training
+EPOCH = {"epoch": float, "loss": float, "seconds": float} | dict.fromkeys(BOTH, float)
+SHAPE = {"epochs": [EPOCH], "chance": float, "seconds": float}
 PAPERS = (
     "The paper tells of COCO at 128 bits: TVDB is best at about epoch 20; N and, a little above it, S stay well below, "
     "E1 and E2 below as well. Its source has, in lines that are commented out, that E1 and E2 need about 35 and 45 "
@@ -59,7 +61,7 @@ def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:  # noqa: ARG001
 
 
 def _kept(piece: Piece, plan: Plan, task: Task) -> Course | None:
-    return Kept(task.folder / FILE).find(_named(make(piece, task), piece, plan, task))
+    return Kept(task.folder / FILE, SHAPE).find(_named(make(piece, task), piece, plan, task))
 
 
 def _named(hasher: Any, piece: Piece, plan: Plan, task: Task) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """Several processes share the trainings of a table or figure.
 
-Each works in a folder of its own, below `jobs` in that of the results. What it has made is taken over as soon as it
+Each works in a folder of its own, below `.jobs` in that of the results. What it has made is taken over as soon as it
 says so, and at the next start where nobody was left to take it over, so that a killed run loses what was being learnt
 and nothing else.
 """
 
 import multiprocessing
 import os
-import shutil
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from deepbinaries.errors import Error
+from deepbinaries.experiments.alone import FILE as LOCK
 from deepbinaries.experiments.alone import alone_in
 from deepbinaries.experiments.cells import append_cells, read_cells
 from deepbinaries.experiments.compare import CELLS, SCORES
@@ -23,7 +23,7 @@ from deepbinaries.experiments.paper import answers, epochs
 from deepbinaries.experiments.paper.kept import Kept
 from deepbinaries.experiments.paper.running import Piece, Progress
 
-JOBS = "jobs"
+JOBS = ".jobs"
 KEPT = (epochs.FILE, answers.FILE)
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -65,11 +65,19 @@ def share(pieces: Sequence[Piece], open_: Open, *, jobs: int, folder: Path, prog
 
 
 def gather(folder: Path) -> None:
-    """Take over what processes of an earlier run have left, for whoever is alone in the folder."""
-    for left_behind in sorted((folder / JOBS).glob("*")):
+    """Take over what processes of an earlier run have left, for whoever is alone in the folder.
+
+    Their folders have numbers for names; what else lies among or in them is nobody's but the user's, and stays.
+    """
+    home = folder / JOBS
+    for left_behind in sorted(path for path in home.glob("*") if path.name.isdecimal() and path.is_dir()):
         with alone_in(left_behind):  # one that goes on without us is refused: it would write behind our back
             take_over(left_behind, folder)
-    shutil.rmtree(folder / JOBS, ignore_errors=True)
+            for own in (f"{SCORES}/*.npy", f"{SCORES}/.*.part", ".*.part", LOCK):  # of a cell that was not made, too
+                for path in left_behind.glob(own):
+                    path.unlink()
+        _remove_empty(left_behind / SCORES, left_behind)
+    _remove_empty(home)
 
 
 def take_over(source: Path, folder: Path) -> None:
@@ -84,6 +92,12 @@ def take_over(source: Path, folder: Path) -> None:
         if (source / name).exists():
             Kept(folder / name).extend(Kept(source / name).lines)
             (source / name).unlink()
+
+
+def _remove_empty(*folders: Path) -> None:
+    for folder in folders:
+        with suppress(OSError):  # it is not there, or it holds what is not ours
+            folder.rmdir()
 
 
 class _Helper:

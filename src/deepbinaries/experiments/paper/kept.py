@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from deepbinaries.errors import DataError
+from deepbinaries.experiments.paper.shapes import fits
 from deepbinaries.files import read_lines, write_json_lines
 
 Line = dict[str, Any]
 
 
 class Kept:
-    """The lines of a file; one process at a time may write to it.
+    """The lines of a file; one process at a time may write to it. Those that are looked for have the `shape`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -22,8 +23,9 @@ class Kept:
     ({'bits': 16, 'seconds': 0.5}, None)
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, shape: Mapping[str, Any] | None = None):
         self.path = path
+        self._shape = shape or {}
         self.lines: list[Line] = []
         for number, text in enumerate(read_lines(path) if path.exists() else [], start=1):
             try:
@@ -31,7 +33,7 @@ class Kept:
             except (ValueError, RecursionError):
                 line = None
             if not isinstance(line, dict):
-                raise DataError(f"{path}, line {number}, is no result", next_step="remove the line, or the file")
+                raise self._no_result(number)
             self.lines.append(line)
 
     def find(self, named: Mapping[str, Any]) -> Line | None:
@@ -40,8 +42,13 @@ class Kept:
 
     def matching(self, named: Mapping[str, Any]) -> list[Line]:
         """The lines that have these facts, whatever else they have."""
-        plain = _plain(named)
-        return [line for line in self.lines if all(line.get(key) == plain[key] for key in plain)]
+        plain, found = _plain(named), []
+        for number, line in enumerate(self.lines, start=1):
+            if all(line.get(key) == plain[key] for key in plain):
+                if not fits(line, self._shape):
+                    raise self._no_result(number)
+                found.append(line)
+        return found
 
     def add(self, named: Mapping[str, Any], found: Mapping[str, Any]) -> Line:
         """Keep what was found under these facts, at once."""
@@ -54,6 +61,9 @@ class Kept:
         self.lines += [line for line in lines if line not in self.lines]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_json_lines(self.lines, self.path)
+
+    def _no_result(self, number: int) -> DataError:
+        return DataError(f"{self.path}, line {number}, is no result", next_step="remove the line, or the file")
 
 
 def _plain(facts: Mapping[str, Any]) -> Line:

@@ -13,6 +13,7 @@ from deepbinaries.registry import METHODS
 HERE = Path(__file__).parent
 NAMES = ("table1", "table2", "fixes", "figure3", "figure4", "figure5", "eta", "k", "time")
 KEEP = "keep"  # what varies is how pictures are seen, not a setting of the method
+LETTERS = {KEEP: "K"}  # what the paper calls a setting
 OF_CELLS = ("table", "sweep", "precision-recall")  # every other kind is drawn from lines of its own
 AT_LENGTHS = ("table", "sweep")  # every other kind is drawn at one length
 OF_ONE_SEED = ("time", "answers")
@@ -54,7 +55,8 @@ class Plan:
         known = list(dict.fromkeys(name for row in self.rows for name in (row.line, row.name) if name))
         for name in names:
             if name not in known:
-                raise unknown_name(f"row of {self.name}", name, known)
+                # In quotation marks, since some names hold commas.
+                raise unknown_name(f"row of {self.name}", name, known, see=f"Known: {', '.join(map(repr, known))}")
         return replace(self, rows=tuple(row for row in self.rows if {row.name, row.line} & {*names}))
 
 
@@ -160,9 +162,10 @@ def _updated(row: Row, update: str, eta: float) -> Row:
 
 
 def _varied(rows: Sequence[Row], name: str, values: Sequence[float]) -> Iterator[Row]:
+    letter = LETTERS.get(name, name)
     for row in rows:
         for value in values:
-            one = replace(row, name=f"{row.name}, {name}={value:g}", line=row.name, at=value)
+            one = replace(row, name=f"{row.name}, {letter}={value:g}", line=row.name, at=value)
             if name == KEEP:
                 yield replace(one, keep=int(value))
             else:

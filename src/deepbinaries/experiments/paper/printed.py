@@ -32,6 +32,16 @@ def misprints(table: str, dataset: str) -> list[str]:
     return [m["text"] for m in _content()["misprints"] if table in m["tables"] and m["dataset"] == dataset]
 
 
+def protocol(dataset: str) -> dict[str, Any]:
+    """How many items the paper searches (`database`), asks with (`query`) and learns from (`train`), as it says it.
+
+    >>> protocol("iapr_tc12")["query"]
+    '2,200'
+    """
+    found: dict[str, Any] = _content()["protocol"][dataset]
+    return found
+
+
 def quoted(table: str) -> list[str]:
     """Which rows of a table the paper took over from elsewhere, as sentences."""
     found: list[str] = _content()["quoted"].get(table, [])

@@ -10,6 +10,9 @@ IN_LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$",
 } | {sign: f"\\{sign}" for sign in "&%$#_{}"}  # fmt: skip
 
+# In points, at \scriptsize: the mean sign of our tables, what is between two columns, and a page's text in two columns.
+SIGN, BETWEEN, TEXT_WIDTH = 3.6, 6, 497
+
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -58,6 +61,17 @@ class Sheet:
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is wider than a page's text, by the longest text of each column.
+
+        >>> Sheet("", ["a" * 136], []).is_wide, Sheet("", ["a" * 137], []).is_wide, Sheet("", ["a"] * 60, []).is_wide
+        (False, True, True)
+        """
+        columns = zip(self.head, *([cell.text for cell in row] for row in self.rows), strict=True)
+        longest = [max(map(len, texts)) for texts in columns]
+        return SIGN * sum(longest) + BETWEEN * len(longest) > TEXT_WIDTH
+
     def to_markdown(self) -> str:
         lines = [[*map(_in_a_row, self.head)], ["---"] * len(self.head)]
         for row in self.rows:
@@ -70,16 +84,20 @@ class Sheet:
         body = [self.head, *([rf"\textbf{{{in_latex(c.text)}}}" if c.strong else in_latex(c.text) for c in row]
                              for row in self.rows)]  # fmt: skip
         lines = [" & ".join(map(in_latex, body[0])), *(" & ".join(row) for row in body[1:])]
+        made_to_fit = r"\resizebox{\textwidth}{!}{%", "}"
+        opened, closed = ([line] if self.is_wide else [] for line in made_to_fit)
         return "\n".join(
             [
                 r"\begin{table*}",
                 r"\scriptsize\setlength{\tabcolsep}{3pt}",
                 rf"\caption{{{in_latex(self.caption)}}}",
+                *opened,
                 rf"\begin{{tabular}}{{l{'r' * (len(self.head) - 1)}}}",
                 rf"\hline {lines[0]} \\ \hline",
                 *(rf"{line} \\" for line in lines[1:]),
                 r"\hline",
                 r"\end{tabular}",
+                *closed,
                 r"\end{table*}",
             ]
         )
@@ -105,8 +123,10 @@ def markdown(title: str, notes: Iterable[str], sheets: Iterable[Sheet], figure: 
 
 
 def latex(notes: Iterable[str], sheets: Iterable[Sheet]) -> str:
-    """The same as environments of LaTeX that need no package; notes are comments."""
-    return "\n\n".join([*(f"% {note}" for note in notes), *(sheet.to_latex() for sheet in sheets)]) + "\n"
+    """The same as environments of LaTeX; notes are comments. A sheet wider than a page is shrunk, by one package."""
+    sheets = list(sheets)
+    package = [r"Needs \usepackage{graphicx}, for \resizebox."] if any(sheet.is_wide for sheet in sheets) else []
+    return "\n\n".join([*(f"% {note}" for note in (*package, *notes)), *(sheet.to_latex() for sheet in sheets)]) + "\n"
 
 
 def html(title: str, notes: Iterable[str], sheets: Iterable[Sheet], figure: str = "", more: str = "") -> str:

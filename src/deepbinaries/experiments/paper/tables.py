@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from deepbinaries.datasets import Parts
 from deepbinaries.evaluation import Difference
 from deepbinaries.experiments.cells import Cell as Measured
 from deepbinaries.experiments.charts import Line
@@ -16,8 +17,8 @@ from deepbinaries.experiments.contest import Contestant, Task
 from deepbinaries.experiments.paper.differences import differences_of
 from deepbinaries.experiments.paper.figures import Panel
 from deepbinaries.experiments.paper.made import Made, about_data
-from deepbinaries.experiments.paper.plans import KEEP, Plan, Row
-from deepbinaries.experiments.paper.printed import known, misprints, printed, quoted
+from deepbinaries.experiments.paper.plans import LETTERS, Plan, Row
+from deepbinaries.experiments.paper.printed import known, misprints, printed, protocol, quoted
 from deepbinaries.experiments.paper.running import Piece, TaskOf
 from deepbinaries.experiments.paper.sheets import Cell, Sheet
 from deepbinaries.experiments.paper.trainings import anchor_of
@@ -62,7 +63,8 @@ def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:
         results = results_there(Contestant(row.method, plan.bits, row.settings), task_of(row.keep))
         found += [(row, result) for result in results]
     numbers = numbers_of(plan, found, task.folder, paper)
-    notes = [*about_data(task, plan), *notes_of(plan, paper), *notes_on(plan, numbers)]
+    sizes = [sizes_of(task.parts, paper)] if paper and known(plan.name) else []
+    notes = [*about_data(task, plan), *notes_of(plan, paper), *sizes, *notes_on(plan, numbers)]
     content = content_of(plan, numbers)
     made = Made(content, notes, list(sheets_of(plan, numbers)), panels_of(plan, numbers))
     return replace(made, trainings=content["trainings"])
@@ -228,8 +230,7 @@ def _sweep(plan: Plan, numbers: Numbers, column: Column) -> Panel:
         lines.append(Line(name, [row.at or 0.0 for row in here], [numbers[row.name, column].mean for row in here]))
     scale = "x" if all(x > 0 for line in lines for x in line.x) else ""
     chance = next(number.chance for (_, place), number in numbers.items() if place == column)
-    varied = "K" if plan.varied == KEEP else plan.varied
-    return Panel(_title(column), varied, "MAP", lines, logarithmic=scale, level=chance)
+    return Panel(_title(column), LETTERS.get(plan.varied, plan.varied), "MAP", lines, logarithmic=scale, level=chance)
 
 
 def _title(column: Column) -> str:
@@ -254,6 +255,13 @@ def notes_of(plan: Plan, paper: str) -> list[str]:
         *(f"Misprint: {text}" for text in misprints(plan.name, paper)),
         *quoted(plan.name),
     ]
+
+
+def sizes_of(parts: Parts, paper: str) -> str:
+    """How many items are searched, ask and are learnt from, in the paper and here."""
+    theirs = "; ".join(protocol(paper)[part] for part in ("database", "query", "train"))
+    ours = "; ".join(f"{len(rows):,}" for rows in (parts.gallery(PAPERS), parts.query, parts.train))
+    return f"Items that are searched, that ask, and that are learnt from: in the paper {theirs}; here {ours}."
 
 
 def notes_on(plan: Plan, numbers: Numbers) -> list[str]:

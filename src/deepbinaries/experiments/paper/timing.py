@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deepbinaries.errors import DataError, UsageError
+from deepbinaries.errors import UsageError
 from deepbinaries.experiments.alone import alone_in
 from deepbinaries.experiments.charts import Line
 from deepbinaries.experiments.contest import Task
@@ -29,8 +29,10 @@ WHAT = {
     "batch": "one batch",
     "first": "the whole set, the first time",
     "again": "the whole set, from then on",
-    "start": "codes of the whole set by labels alone",
+    "start": "the whole set, by labels alone",
 }
+MACHINE = {"processor": str, "cores": float, "device": str, "threads": float}
+SHAPE = {"seconds": dict.fromkeys(WHAT, float), "machine": MACHINE}
 PAPERS = (
     "The paper's source has, in lines that are commented out, 130 minutes for one round over the whole training set, "
     "which has 50,000 items of COCO, on a server with Intel Xeon processors, and about 300 ms for a batch, for which "
@@ -48,13 +50,11 @@ def run_times(plan: Plan, task: Task, *, learn: bool = True) -> tuple[Made | Non
     """
     places = _places(plan, task)
     with alone_in(task.folder):
-        kept = Kept(task.folder / FILE)
+        kept = Kept(task.folder / FILE, SHAPE)
         if learn:
             _measure(places, plan, task, kept)
     by_machine = defaultdict[str, list[Time]](list)
     for line in [line for place in places for line in kept.matching(place)]:
-        if not isinstance(line.get("machine"), dict):
-            raise DataError(f"{kept.path} holds a time of an unknown machine", next_step="remove the file")
         command = command_of(task, bits=line["bits"], seed=line["seed"])
         by_machine[in_words(line["machine"])].append({"command": command} | line)
     if not by_machine:
