@@ -1,12 +1,13 @@
-"""The folder of a model is replaced by another wholly, or stays as it is."""
+"""The folder of a model is replaced by another wholly, or stays as it is; and no file of it changes unnoticed."""
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
 
-from deepbinaries.errors import Error
-from deepbinaries.model_folder import VOCABULARY, read_folder, write_folder
+from deepbinaries.errors import DataError, Error
+from deepbinaries.model_folder import CONFIG, LOG, LOG_DIGEST, VOCABULARY, read_folder, write_folder
 
 FACTS = {
     "method": "none",
@@ -19,8 +20,13 @@ FACTS = {
 }
 
 
-def write(folder: Path, words: str) -> None:
-    write_folder(folder, FACTS, lambda new: (new / VOCABULARY).write_text(words))
+def write(folder: Path, words: str, log: str = "") -> None:
+    def write_files(new: Path) -> None:
+        (new / VOCABULARY).write_text(words)
+        if log:
+            (new / LOG).write_text(log)
+
+    write_folder(folder, FACTS, write_files)
 
 
 @pytest.fixture
@@ -63,3 +69,34 @@ def test_a_model_is_not_lost_though_it_cannot_be_put_back(tmp_path, refuse):
     (kept,) = tmp_path.iterdir()
     assert str(kept) in str(refused.value)
     assert (kept / VOCABULARY).read_text() == "old"
+
+
+def test_a_flipped_byte_of_the_log_is_noticed(tmp_path):
+    write(tmp_path / "model", "words", log='{"epoch": 1}')
+    (tmp_path / "model" / LOG).write_text('{"epoch": 3}')
+    with pytest.raises(DataError, match=r"training\.jsonl cannot be trusted: its digest is another one"):
+        read_folder(tmp_path / "model")
+
+
+def test_a_log_that_is_gone_is_noticed(tmp_path):
+    write(tmp_path / "model", "words", log='{"epoch": 1}')
+    (tmp_path / "model" / LOG).unlink()
+    with pytest.raises(DataError, match=r"training\.jsonl cannot be trusted: it is not there"):
+        read_folder(tmp_path / "model")
+
+
+def test_a_log_of_other_seconds_makes_no_other_model(tmp_path):
+    write(tmp_path / "one", "words", log='{"seconds": 1}')
+    write(tmp_path / "other", "words", log='{"seconds": 2}')
+    digests = {json.loads((tmp_path / name / CONFIG).read_text())["sha256"] for name in ("one", "other")}
+    assert len(digests) == 1
+    assert read_folder(tmp_path / "one") == read_folder(tmp_path / "other")
+
+
+def test_a_folder_from_before_logs_had_a_digest_is_still_read(tmp_path):
+    write(tmp_path / "model", "words", log='{"epoch": 1}')
+    path = tmp_path / "model" / CONFIG
+    config = json.loads(path.read_text())
+    del config[LOG_DIGEST]
+    path.write_text(json.dumps(config))
+    assert read_folder(tmp_path / "model")["bits"] == 8

@@ -14,6 +14,7 @@ from deepbinaries.files import read_json, write_json, written_whole
 FORMAT = "deepbinaries-model"
 VERSION = 1
 CONFIG, VOCABULARY, CARD, LOG = "config.json", "vocabulary.json", "MODEL_CARD.md", "training.jsonl"
+LOG_DIGEST = "log_sha256"  # beside the model's digest; folders of earlier releases have none
 TUNING = "tuning.json"
 DESCRIPTION = "README.md"  # of a model that comes with the package: what was measured of it, and what it is bad at
 BACKBONE = "backbone.onnx"  # of an exported model
@@ -32,10 +33,11 @@ def write_folder(folder: Path, facts: Mapping[str, Any], write_files: Callable[[
             write_files(new)
             with written_whole(new / CARD) as file:
                 file.write(model_card(facts).encode())
+            digests = {path.name: _file_digest(path) for path in sorted(new.iterdir())}
             # The log tells seconds, which are no part of a model: the same training makes the same model.
-            digests = {path.name: _file_digest(path) for path in sorted(new.iterdir()) if path.name != LOG}
+            of_log = {LOG_DIGEST: digests.pop(LOG)} if LOG in digests else {}
             config = {"format": FORMAT, "version": VERSION, **facts, "files": digests}
-            write_json(config | {"sha256": config_digest(config)}, new / CONFIG, indent=1)
+            write_json(config | {"sha256": config_digest(config)} | of_log, new / CONFIG, indent=1)
             _put_in_place(new, folder, old=Path(f"{part}.old"))
     except OSError as error:
         raise Error(
@@ -86,12 +88,13 @@ def read_folder(folder: Path) -> dict[str, Any]:
             f"{folder} is a model of version {config.get('version')!r}",
             next_step=f"this release reads version {VERSION}: update deepbinaries, or train again",
         )
+    of_log = {LOG: config.pop(LOG_DIGEST)} if LOG_DIGEST in config else {}
     if config.pop("sha256", None) != config_digest(config):
         raise damaged(path, "its digest is another one")
     listed = config.get("files")
     if not isinstance(listed, dict) or VOCABULARY not in listed:
         raise damaged(path, "it does not list the model's files")
-    for name, sha256 in listed.items():
+    for name, sha256 in (listed | of_log).items():
         if Path(name).name != name or not (folder / name).is_file():
             raise damaged(folder / name, "it is not there")
         if _file_digest(folder / name) != sha256:

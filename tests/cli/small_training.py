@@ -7,11 +7,18 @@ from deepbinaries.cli import main
 VISION = ("side=64", "keep=4")
 METHOD = ("hidden=16", "fc=16", "maps=8", "batch=16", "epochs=2")
 DATA = ("scenes", "--dataset-set", "items=60", "--device", "cpu")
-SMALL = [
-    *(*DATA, "--bits", "16"),
-    *(part for setting in VISION for part in ("--vision", setting)),
-    *(part for setting in METHOD for part in ("--set", setting)),
-]
+
+
+def small(*method: str) -> list[str]:
+    """The options of a training with these settings of the method."""
+    return [
+        *(*DATA, "--bits", "16"),
+        *(part for setting in VISION for part in ("--vision", setting)),
+        *(part for setting in method for part in ("--set", setting)),
+    ]
+
+
+SMALL = small(*METHOD)
 
 
 def run(*arguments: object) -> int:

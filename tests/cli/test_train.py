@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
-from small_training import SMALL, run
+from small_training import METHOD, SMALL, run, small
 
 from deepbinaries import codes
 from deepbinaries.cli import learning
@@ -30,6 +30,11 @@ def photographs(tmp_path):
         (folder / f"{row}.jpg").write_bytes(scenes.picture(row))
     (folder / "empty.jpg").touch()
     return folder
+
+
+def digest_of(folder):
+    """What a model says it is."""
+    return json.loads((folder / "config.json").read_text())["sha256"]
 
 
 def test_a_training_leaves_a_model_its_log_and_nothing_else(trained):
@@ -199,7 +204,6 @@ def test_what_lies_beside_an_unfinished_training_stays(features, tmp_path):
         ("weight_decay=-1", "a decay"),
         ("learning_rate=nan", "a positive rate"),
         ("eta=nan", "eta=nan is no weight"),
-        ("eta=0.5", "eta has no part in the update 'relaxed'"),
         ("input_dropout=nan", "dropout"),
         ("device=cpu", "device"),
     ],
@@ -209,6 +213,47 @@ def test_a_setting_that_makes_no_sense_is_one_line_before_any_work(features, tmp
     (line,) = capsys.readouterr().err.splitlines()
     assert words in line
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_setting_without_a_part_is_told_and_changes_nothing(trained, features, tmp_path, capsys):
+    out = tmp_path / "model"
+    assert run("train", *SMALL, "--set", "eta=0.5", "--features", features, "--out", out) == 0
+    assert "eta has no part in the update 'relaxed'" in capsys.readouterr().err.splitlines()
+    assert digest_of(out) == digest_of(trained)
+
+
+WITHOUT_BATCH = small(*(setting for setting in METHOD if not setting.startswith("batch=")))
+
+
+def test_a_small_training_part_has_smaller_batches_and_the_model_says_so(features, tmp_path, capsys):
+    out = tmp_path / "model"
+    assert run("train", *WITHOUT_BATCH, "--features", features, "--out", out) == 0
+    assert "batch=32: with 512 an epoch of 27 pairs has few steps" in capsys.readouterr().err.splitlines()
+    assert Model.from_pretrained(out, device="cpu").hasher.settings.batch == 32
+
+
+@pytest.mark.parametrize("given", [("--set", "batch=512"), ("--tune", "batch=256,512")])
+def test_a_batch_that_was_chosen_stays(features, tmp_path, capsys, given):
+    out = tmp_path / "model"
+    assert run("train", *WITHOUT_BATCH, *given, "--features", features, "--out", out) == 0
+    assert "few steps" not in capsys.readouterr().err
+    assert Model.from_pretrained(out, device="cpu").hasher.settings.batch in (256, 512)
+
+
+def test_an_interrupted_training_goes_on_with_the_batch_it_had(features, tmp_path, monkeypatch):
+    write, written = learning.write_json_lines, []
+
+    def pull_the_plug(history, path):
+        written.append(len(history))
+        if written == [1, 2]:
+            raise KeyboardInterrupt
+        write(history, path)
+
+    monkeypatch.setattr(learning, "write_json_lines", pull_the_plug)
+    arguments = ("train", *WITHOUT_BATCH, "--features", features, "--out", tmp_path / "model")
+    assert run(*arguments) == 130
+    assert run(*arguments) == 0
+    assert written == [1, 2, 2]  # of the second run the second epoch alone
 
 
 @pytest.mark.parametrize("image", ["max", "vote"])
@@ -260,8 +305,8 @@ def labelled_album(folder, labels_of):
 @pytest.mark.parametrize(
     ("labels_of", "words"),
     [
-        (lambda _: [], "pairs with 0 labels teach nothing"),
-        (lambda _: ["dog"], "pairs with 1 labels teach nothing"),
+        (lambda _: [], ", labels: 0); give pairs"),
+        (lambda _: ["dog"], ", labels: 1); give pairs"),
         (lambda row: ["thing", "dog" if row % 2 else "cat"], "'thing' is everywhere"),
     ],
 )

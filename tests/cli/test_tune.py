@@ -57,10 +57,24 @@ def test_a_score_is_what_patience_would_have_seen(tuned, features, tmp_path):
     assert [row[score] for score in SCORES] == [last[score] for score in SCORES]
 
 
-def test_a_setting_that_the_default_has_no_use_for_is_answered_with_a_method_that_has(tmp_path, capsys):
-    assert run("train", *SMALL, "--tune", "eta=0.1,1", "--out", tmp_path / "model") == 2
-    assert "eta has no part in the update 'relaxed'" in (line := capsys.readouterr().err)
-    assert "--method tvdb-lstm" in line
+def test_values_that_decide_nothing_are_one_training(features, tmp_path, capsys):
+    out = tmp_path / "model"
+    assert run("train", *SMALL, "--tune", "eta=0.1,1", "--features", features, "--out", out) == 0
+    assert "eta has no part in the update 'relaxed', which is tried once" in capsys.readouterr().err.splitlines()
+    assert [row["settings"] for row in table_of(out)["table"]] == [{}]
+
+
+def test_a_setting_is_tuned_where_it_has_a_part_and_the_other_training_is_tried_once(features, tmp_path, capsys):
+    out = tmp_path / "model"
+    tune = ("--tune", "update=spectral,relaxed", "--tune", "eta=0.1,1", "--set", "epochs=1")
+    assert run("train", *SMALL, *tune, "--features", features, "--out", out) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "no part" in line]
+    assert told == ["eta has no part in the update 'relaxed', which is tried once"]
+    assert [row["settings"] for row in table_of(out)["table"]] == [
+        {"update": "spectral", "eta": 0.1},
+        {"update": "spectral", "eta": 1.0},
+        {"update": "relaxed"},
+    ]
 
 
 def test_a_changed_table_is_noticed(tuned, tmp_path):
@@ -166,6 +180,7 @@ def _only_for_pairs(side, asked):
     [
         (["--tune", "etta=1,2"], "did you mean 'eta'"),
         (["--tune", "eta=1,high"], "eta=high is no number"),
+        (["--tune", "eta=1,nan"], "eta=nan is no weight"),
         (["--tune", "eta="], "no values to try"),
         (["--tune", "eta"], "no values to try"),
         (["--tune", "widths=3,4"], "widths is a list"),

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +26,9 @@ from deepbinaries.hashers.tvdb import PRESETS, TVDB, TVDBSettings
 SMALL = TVDBSettings(
     bits=16, hidden=24, fc=32, embed=16, maps=16, widths=(1, 2), image="max", epochs=12, batch=60, schedule="one-cycle"
 )
+
+
+MAPS = Path("/proc/self/maps")  # the files that this process holds in memory
 
 
 def small(**settings) -> TVDB:
@@ -106,6 +110,20 @@ def test_a_killed_run_resumes_to_the_identical_model(pairs, tmp_path):
     assert [entry["epoch"] for entry in entries] == [4, 5, 6]
     assert np.array_equal(whole.encode(pairs.images), resumed.encode(pairs.images))
     assert np.array_equal(whole.encode(pairs.texts), resumed.encode(pairs.texts))
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="only Linux says which files a process holds")
+def test_a_resumed_run_does_not_hold_the_checkpoint_it_began_from(pairs, tmp_path):
+    def stop_in_the_second(entry):
+        if entry["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        small(epochs=3).fit(pairs, checkpoints=tmp_path, log=stop_in_the_second)
+    held = []
+    small(epochs=3).fit(pairs, checkpoints=tmp_path, log=lambda _: held.append(MAPS.read_text()))
+    assert len(held) == 2
+    assert not any(str(tmp_path) in files for files in held)
 
 
 def test_a_checkpoint_of_other_settings_is_refused(pairs, tmp_path):

@@ -13,6 +13,9 @@ from deepbinaries.files import read_lines, write_json_lines
 from deepbinaries.model_folder import LOG
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from deepbinaries.datasets import Parts
     from deepbinaries.features import Pairs, Prepared
 
@@ -34,10 +37,15 @@ def check_validation(rows: Sized, *, wanted_by: str) -> None:
 
 def check_labels(hasher: Any, parts: "Parts", *, held_out: bool) -> None:
     """Refuse labels that this method learns nothing from, before any picture is looked at."""
+    if check := getattr(hasher, "check_labels", None):  # not every method reads labels
+        check(parts.labels.select(learnt_from(parts, held_out=held_out)))
+
+
+def learnt_from(parts: "Parts", *, held_out: bool) -> "NDArray[np.int64]":
+    """The rows of the training part, with or without those of the validation part."""
     import numpy as np
 
-    if check := getattr(hasher, "check_labels", None):  # not every method reads labels
-        check(parts.labels.select(np.setdiff1d(parts.train, parts.validation) if held_out else parts.train))
+    return np.setdiff1d(parts.train, parts.validation) if held_out else parts.train
 
 
 def all_pairs(prepared: "Prepared") -> "Pairs":

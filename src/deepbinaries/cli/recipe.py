@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from deepbinaries.vision.encoder import VisionSettings
 
 TABLES = ("method", "vision", "text")  # of a file of settings
+STEPS = 16  # of an epoch; many fewer teach little
+SMALLEST_BATCH = 32
 
 
 class Read(StrEnum):
@@ -31,15 +33,38 @@ class Recipe(NamedTuple):
     vision: "VisionSettings"
     read: Read
     words: int
+    left_out: tuple[str, ...]  # a line for each setting that was given and has no part in the training
 
     def make(self, device: str, combination: dict[str, Any]) -> Any:
         """The hasher with these settings and those of a combination."""
         from deepbinaries.registry import METHODS
 
-        hasher = METHODS.load(self.method).preset(self.method, device=device, **self.settings | combination)
+        settings = self.settings | combination
+        for name in _without_part(self.method, settings):
+            settings.pop(name, None)
+        hasher = METHODS.load(self.method).preset(self.method, device=device, **settings)
         if check_regions := getattr(hasher, "check_regions", None):
             check_regions(self.vision.keep)
         return hasher
+
+    def fitted_to(self, n_pairs: int, usual_batch: int) -> "Recipe":
+        """The same with smaller batches where few pairs would make few steps, unless the batch was chosen."""
+        if "batch" in self.settings or any("batch" in combination for combination in self.grid):
+            return self
+        return self._replace(settings=self.settings | {"batch": fitting_batch(n_pairs, usual_batch)})
+
+
+def fitting_batch(n_pairs: int, usual: int) -> int:
+    """The usual batch, or a smaller one where an epoch would have few steps.
+
+    Its batches are then of one size: targets that are found for a handful of pairs, left over for a last batch, undo
+    what the others taught.
+
+    >>> [fitting_batch(n_pairs, 512) for n_pairs in (27, 450, 1_800, 13_500)]
+    [32, 33, 113, 512]
+    """
+    steps = max(1, min(STEPS, n_pairs // SMALLEST_BATCH))
+    return min(usual, max(SMALLEST_BATCH, -(-n_pairs // steps)))
 
 
 def read_recipe(
@@ -72,13 +97,40 @@ def read_recipe(
     check_settings(VisionSettings, seeing, of="vision")
     text = parse_table(tables["text"], _text, of=f"[text] in {path}")
     text |= {name: value for name, value in (("read", read), ("words", words)) if value is not None}
-    return Recipe(method, chosen, grid, VisionSettings(**seeing), *_text(**text))
+    grid, left_out = _without_idle(method, chosen, grid)
+    return Recipe(method, chosen, grid, VisionSettings(**seeing), *_text(**text), left_out)
 
 
 def _text(*, read: str = Read.FIRST, words: int = 12) -> tuple[Read, int]:
     if read not in list(Read):
         raise unknown_name("way to read", read, list(Read))
     return Read(read), words
+
+
+def _without_idle(
+    method: str, chosen: dict[str, Any], grid: list[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """The combinations without settings that have no part in them, each once, and a line for each such setting."""
+    trainings: list[dict[str, Any]] = []
+    lines = []
+    for combination in grid or [{}]:
+        settings = chosen | combination
+        idle = {name: why for name, why in _without_part(method, settings).items() if name in settings}
+        for name, why in idle.items():
+            settings_class(method)(**{name: settings[name]})  # nonsense is refused all the same
+            lines.append(f"{name} has no part in {why}" + (", which is tried once" if name in combination else ""))
+        training = {name: value for name, value in combination.items() if name not in idle}
+        if training not in trainings:
+            trainings.append(training)
+    return trainings if grid else [], tuple(dict.fromkeys(lines))
+
+
+def _without_part(method: str, settings: dict[str, Any]) -> dict[str, str]:
+    """The settings that decide nothing beside these, each with what it has no part in."""
+    from deepbinaries.registry import METHODS
+
+    ask = getattr(METHODS.load(method), "without_part", None)
+    return ask(method, **settings) if ask else {}
 
 
 def _vision_of(method: str, settings: list[dict[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deepbinaries.cli.dataset import FromCaptions, Name, Root, Seed, SplitName, SplitSet, load_dataset
-from deepbinaries.cli.learning import History, all_pairs, apart, check_labels, check_validation, has_patience, learn
+from deepbinaries.cli.learning import (
+    History,
+    all_pairs,
+    apart,
+    check_labels,
+    check_validation,
+    has_patience,
+    learn,
+    learnt_from,
+)
 from deepbinaries.cli.output import AsJson, complain, free_path, write_json, write_text
 from deepbinaries.cli.recipe import Read, read_recipe
 from deepbinaries.cli.scalars import writer_class
@@ -100,6 +109,8 @@ def train(
     speaks = leads()  # and each process has its own GPU from here on
     # Made once for nothing, so that nonsense is refused before anything is read.
     hashers = [recipe.make(device, combination) for combination in recipe.grid or [{}]]
+    for line in recipe.left_out if speaks else ():
+        complain(line)
     patient = any(map(has_patience, hashers))
     tokens = TokenSettings(length=recipe.words)
     dataset, made = load_dataset(name, root, split, split_set, seed, dataset_set, labels_from_captions)
@@ -109,6 +120,11 @@ def train(
     if recipe.grid or patient:
         check_validation(parts.validation, wanted_by="--tune" if recipe.grid else "patience")
     check_labels(hashers[0], parts, held_out=bool(recipe.grid) or patient)
+    if usual := getattr(hashers[0].settings, "batch", None):  # a method without epochs has none
+        n_pairs = len(learnt_from(parts, held_out=patient))
+        recipe = recipe.fitted_to(n_pairs, usual)
+        if speaks and (batch := recipe.settings.get("batch", usual)) < usual:
+            complain(f"batch={batch}: with {usual} an epoch of {n_pairs:,} pairs has few steps")
     encoder = make_encoder(recipe.vision, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path)
     home = features or cache_folder() / "features"
     with in_turn():

@@ -52,5 +52,7 @@ def in_words(settings: dict[str, Any]) -> str:
 
     >>> in_words({"eta": 0.3, "update": "gram"})
     'eta=0.3 update=gram'
+    >>> in_words({})
+    'nothing changed'
     """
-    return " ".join(f"{name}={value}" for name, value in settings.items())
+    return " ".join(f"{name}={value}" for name, value in settings.items()) or "nothing changed"

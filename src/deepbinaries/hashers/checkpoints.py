@@ -99,7 +99,8 @@ def load_checkpoint(
     try:
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {}).get("facts", "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
+            # Copies: the file's own tensors lie in it, and would keep its disk space after the next checkpoint.
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 - it is no dict
     except (SafetensorError, ValueError, OSError) as error:
         raise DataError(
             f"{path} is not a whole checkpoint ({error})", next_step="remove it to train from the start"

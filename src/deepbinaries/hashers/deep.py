@@ -115,7 +115,7 @@ class DeepHasher(ABC):
         counts = labels.counts()
         if len(labels) < 2 or int((counts > 0).sum()) < 2:
             raise DataError(
-                f"{len(labels)} pairs with {int((counts > 0).sum())} labels teach nothing",
+                f"there is nothing to learn (pairs: {len(labels)}, labels: {int((counts > 0).sum())})",
                 next_step="give pairs that carry at least two labels",
             )
         if labels.all_share():

@@ -183,13 +183,19 @@ class TVDB(DeepHasher):
     def preset(cls, name: str, *, device: str = "auto", **settings: Any) -> Self:
         """The hasher of a preset, with some settings changed."""
         hasher = super().preset(name, device=device, **settings)
-        update, loss = hasher.settings.update, hasher.settings.loss
-        if "eta" in settings and update in WITHOUT_ETA and loss == "mean":
-            raise UsageError(
-                f"eta has no part in the update {update!r}",
-                next_step="leave it out, or take one where it has: --method tvdb-lstm, or update=spectral",
-            )
+        for setting, why in cls.without_part(name, **settings).items():
+            if setting in settings:
+                raise UsageError(
+                    f"{setting} has no part in {why}",
+                    next_step="leave it out, or take one where it has: --method tvdb-lstm, or update=spectral",
+                )
         return hasher
+
+    @classmethod
+    def without_part(cls, name: str, **settings: Any) -> dict[str, str]:
+        """The settings that decide nothing in a preset with these settings, each with what it has no part in."""
+        update, loss = (settings.get(of, getattr(cls.presets[name], of)) for of in ("update", "loss"))
+        return {"eta": f"the update {update!r}"} if update in WITHOUT_ETA and loss == "mean" else {}
 
     @classmethod
     def vision(cls, name: str, **settings: Any) -> dict[str, Any]:
