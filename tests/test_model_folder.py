@@ -85,9 +85,9 @@ def test_a_log_that_is_gone_is_noticed(tmp_path):
         read_folder(tmp_path / "model")
 
 
-def test_a_log_of_other_seconds_makes_no_other_model(tmp_path):
-    write(tmp_path / "one", "words", log='{"seconds": 1}')
-    write(tmp_path / "other", "words", log='{"seconds": 2}')
+def test_another_log_makes_no_other_model(tmp_path):
+    write(tmp_path / "one", "words", log='{"epoch": 1}')
+    write(tmp_path / "other", "words", log='{"epoch": 2}')
     digests = {json.loads((tmp_path / name / CONFIG).read_text())["sha256"] for name in ("one", "other")}
     assert len(digests) == 1
     assert read_folder(tmp_path / "one") == read_folder(tmp_path / "other")

@@ -174,7 +174,7 @@ class Model:
         """Write the model as a folder, whole or not at all; only a model that is there already is replaced.
 
         `history` is what each epoch of its training had to say, `tuning` how its settings were chosen: both are then
-        kept beside it.
+        kept beside it, the former without its seconds, so that the same training writes the same files.
         """
         settings = self.encoder.settings
         if settings.backbone.startswith("onnx:"):
@@ -195,7 +195,8 @@ class Model:
         def write_files(new: Path) -> None:
             self._write_files(new)
             if history is not None:
-                write_json_lines(history, new / LOG)
+                timeless = ({name: said for name, said in epoch.items() if name != "seconds"} for epoch in history)
+                write_json_lines(timeless, new / LOG)
             if tuning is not None:
                 write_json(tuning, new / TUNING, indent=1)
 

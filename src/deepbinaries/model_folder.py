@@ -34,7 +34,7 @@ def write_folder(folder: Path, facts: Mapping[str, Any], write_files: Callable[[
             with written_whole(new / CARD) as file:
                 file.write(model_card(facts).encode())
             digests = {path.name: _file_digest(path) for path in sorted(new.iterdir())}
-            # The log tells seconds, which are no part of a model: the same training makes the same model.
+            # How it was learnt is no part of a model: opened and saved again, without a log, it is the same one.
             of_log = {LOG_DIGEST: digests.pop(LOG)} if LOG in digests else {}
             config = {"format": FORMAT, "version": VERSION, **facts, "files": digests}
             write_json(config | {"sha256": config_digest(config)} | of_log, new / CONFIG, indent=1)

@@ -23,7 +23,7 @@ def test_every_number_of_the_log_becomes_a_curve(features, tmp_path):
     assert run("train", *SMALL, "--tensorboard", board, "--features", features, "--out", out) == 0
     entries = [json.loads(line) for line in (out / "training.jsonl").read_text().splitlines()]
     drawn = curves(board)
-    assert set(drawn) == {name for name in entries[0] if name not in ("epoch", "warning")}
+    assert set(drawn) == {name for name in entries[0] if name not in ("epoch", "warning")} | {"seconds"}
     assert drawn["loss"] == pytest.approx({entry["epoch"]: entry["loss"] for entry in entries})
 
 
