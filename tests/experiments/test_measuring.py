@@ -16,12 +16,12 @@ def test_time_is_that_of_the_work_alone(monkeypatch):
 
 def test_the_peak_of_each_work_is_its_own():
     peaks = []
-    for megabytes in (80, 8):
+    for megabytes in (120, 40):  # over 32 each: smaller arrays may come to lie where others were, and take nothing more
         with measuring.measured() as taken:
             np.ones(megabytes * 2**17)  # of 8 bytes each
         peaks.append(taken["peak_megabytes"])
-    assert 80 <= peaks[0] < 100
-    assert 8 <= peaks[1] < 28
+    assert 120 <= peaks[0] < 140
+    assert 40 <= peaks[1] < 60
 
 
 def test_where_memory_is_not_counted_only_time_is_told(monkeypatch, tmp_path):
