@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 import venv
 import zipfile
@@ -162,11 +163,14 @@ def test_right_after_the_install_they_are_found_on_the_page_too(stocked_environm
             page, found = read(address), json.loads(read(f"{address}v1/search?q=red&least=none&unfold=true"))
         finally:
             server.send_signal(signal.SIGINT)
-            server.communicate(timeout=60)
+            sys.stderr.write(server.communicate(timeout=60)[1])  # shown where something failed
     assert "<html" in page
     assert (len(found["hits"]), server.returncode) == (3, 0)
 
 
 def read(address: str) -> str:
-    with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310 - our own
-        return answer.read().decode()
+    try:
+        with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310 - our own
+            return answer.read().decode()
+    except urllib.error.HTTPError as error:
+        raise AssertionError(f"{address} answers {error}: {error.read().decode()}") from error
