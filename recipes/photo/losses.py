@@ -63,8 +63,8 @@ def _choice(F: Tensor, G: Tensor, wished: Tensor, tau: float) -> Tensor:
     return (functional.cross_entropy(scores, wished) + functional.cross_entropy(scores.T, wished)) / 2
 
 
-def label_loss(F: Tensor, G: Tensor, S: SetSimilarity) -> Tensor:
+def label_loss(F: Tensor, G: Tensor, S: SetSimilarity, P: Tensor) -> Tensor:
     """How far the values are from the codes that the labels ask for, by the update `spectral`."""
     fixed_F, fixed_G = F.detach(), G.detach()
-    B, H = Spectral()(CodeBatch(sign(fixed_F), sign(fixed_G), fixed_F, fixed_G, S, ETA))
+    B, H = Spectral()(CodeBatch(sign(fixed_F), sign(fixed_G), fixed_F, fixed_G, S, ETA, P))
     return (F - B).square().mean() + (G - H).square().mean()

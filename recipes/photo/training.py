@@ -12,7 +12,7 @@ from deepbinaries.vision.backbones.efficientnet_lite0 import EfficientNetLite0
 from recipes.photo.augmentation import forget_words, smaller, views
 from recipes.photo.batches import Pairs, shuffled
 from recipes.photo.losses import LossSettings, Meaning, label_loss, pair_loss
-from recipes.photo.networks import PictureNetwork, SentenceNetwork
+from recipes.photo.networks import BITS, PictureNetwork, SentenceNetwork
 from recipes.photo.schedule import share_of_peak
 
 
@@ -87,15 +87,15 @@ class Training:
         self.networks.train()
         self.fixed.eval()
         total = torch.zeros(4, device=self.device)
-        for place, (rows, S) in enumerate(self._batches()):
+        for place, (rows, S, P) in enumerate(self._batches()):
             done = (number + place / self.steps_of_epoch) / self.settings.epochs
-            total += self.step(rows, S, share_of_peak(done))
+            total += self.step(rows, S, P, rate=share_of_peak(done))
         return [round(loss, 4) for loss in (total / self.steps_of_epoch).tolist()]
 
-    def step(self, rows: Tensor, S: SetSimilarity, rate: float) -> Tensor:
-        """Learn from some pairs; `S` says which of coco18's among them share a label."""
+    def step(self, rows: Tensor, S: SetSimilarity, P: Tensor, *, rate: float) -> Tensor:
+        """Learn from some pairs; `S` says which of coco18's among them share a label, `P` is its embedding."""
         networks, pairs, weights = self.networks, self.pairs, self.settings.loss
-        with_labels = rows < len(pairs.labels.labels)
+        with_labels = rows < len(pairs.labels)
         chosen = pairs.some_sentences(rows, self.settings.first)
         wordings = torch.randint(len(pairs.wording_ids), (self.settings.wordings,), device=self.device)
         ids = forget_words(torch.cat([pairs.ids[chosen], pairs.wording_ids[wordings]]), self.settings.word_dropout)
@@ -109,7 +109,7 @@ class Training:
         losses = [
             pair_loss(F, G, vectors, weights),
             networks.meaning(seen.float(), read.float(), vectors),
-            label_loss(F[with_labels], G[with_labels], S),
+            label_loss(F[with_labels], G[with_labels], S, P),
             networks.meaning.alone(others.float(), pairs.wording_vectors[wordings]),
         ]
         for group in self.optimiser.param_groups:
@@ -137,10 +137,11 @@ class Training:
         )
         torch._foreach_lerp_(means, last, newest)
 
-    def _batches(self) -> Iterator[tuple[Tensor, SetSimilarity]]:
-        """An epoch's rows with S between those of coco18, which other threads decompose meanwhile."""
+    def _batches(self) -> Iterator[tuple[Tensor, SetSimilarity, Tensor]]:
+        """An epoch's rows with S between those of coco18 and its P, which other threads find meanwhile."""
         batches = list(shuffled(len(self.pairs), self.settings.batch, self.rng))
         labels = self.pairs.labels
-        with_labels = (rows[rows < len(labels.labels)] for rows in batches)
-        for rows, S in zip(batches, ahead(labels, with_labels, self.device), strict=True):
-            yield rows.to(self.device, non_blocking=True), S
+        with_labels = (rows[rows < len(labels)] for rows in batches)
+        found = ahead(labels, with_labels, self.device, bits=BITS)
+        for rows, (S, P) in zip(batches, found, strict=True):
+            yield rows.to(self.device, non_blocking=True), S, P

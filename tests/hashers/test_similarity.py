@@ -107,14 +107,14 @@ def test_a_selection_of_items_has_the_similarity_of_their_labels(whole):
 
 
 @pytest.mark.parametrize("n_batches", [0, 1, 9])  # none, fewer than wait at once, more
-def test_batches_prepared_ahead_come_in_order_with_their_spectrum(n_batches):
+def test_batches_prepared_ahead_come_in_order_with_their_embedding(n_batches):
     labels = matrix_of([{0}, {0, 1}, {2}, {0}, {3}])
     batches = [torch.randperm(5, generator=torch.Generator().manual_seed(seed))[:3] for seed in range(n_batches)]
-    found = list(ahead(LabelSimilarity(labels), batches, "cpu", workers=2))
+    found = list(ahead(LabelSimilarity(labels), batches, "cpu", bits=2, power=0.3, workers=2))
     assert len(found) == n_batches
-    for rows, S in zip(batches, found, strict=True):
-        assert "spectrum" in vars(S)
+    for rows, (S, P) in zip(batches, found, strict=True):
         assert torch.equal(S @ torch.eye(3), similarity(labels[rows], labels[rows]))
+        assert torch.equal(P, S.embedding(2, 0.3))
 
 
 def test_no_more_batches_are_prepared_than_will_soon_be_wanted():
@@ -125,7 +125,7 @@ def test_no_more_batches_are_prepared_than_will_soon_be_wanted():
             taken.append(1)
             yield torch.tensor([0, 1])
 
-    prepared = ahead(LabelSimilarity(matrix_of([{0}, {1}])), endless(), "cpu", workers=1)
+    prepared = ahead(LabelSimilarity(matrix_of([{0}, {1}])), endless(), "cpu", bits=2, workers=1)
     next(prepared)
     assert len(taken) == 3
     prepared.close()

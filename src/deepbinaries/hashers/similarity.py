@@ -136,38 +136,26 @@ class SetSimilarity:
         """The same under another centring."""
         return self if centring == self.centring else SetSimilarity(self.between, self.of, centring)
 
-    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "SetSimilarity":
-        """The same on another device, with the spectrum if it is known already."""
-        return self._each(lambda part: part.to(device, non_blocking=non_blocking))
 
-    def pin_memory(self) -> "SetSimilarity":
-        """The same in memory from which a GPU can take it while the CPU goes on."""
-        return self._each(Tensor.pin_memory)
-
-    def _each(self, move: Callable[[Tensor], Tensor]) -> "SetSimilarity":
-        moved = SetSimilarity(move(self.between), move(self.of), self.centring)
-        if "spectrum" in vars(self):
-            w, vectors = self.spectrum
-            vars(moved)["spectrum"] = move(w), move(vectors)
-        return moved
-
-
-@dataclass(frozen=True, eq=False)
 class LabelSimilarity:
-    """S of items of which only some are ever asked for at once, as batches are: nothing is held of the others.
+    """S of items of which only some are ever asked for at once, as batches are: none of it is held.
 
     >>> S = LabelSimilarity(torch.tensor([[True, False], [True, True], [False, True]]))
     >>> S.select(torch.tensor([2, 0])).between.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
 
-    labels: Tensor  # as in `similarity`
-    centring: Centring = "double"
+    def __init__(self, labels: Tensor, centring: Centring = "double"):
+        self.sets, self.of = distinct(labels)  # once for all, so that little is left to do for a batch
+        self.centring = centring
+
+    def __len__(self) -> int:
+        return len(self.of)
 
     def select(self, rows: Tensor) -> SetSimilarity:
         """S between some of the items."""
-        some = self.labels[rows]
-        return by_row(similarity(some, some)).centred(self.centring)
+        kept, of = torch.unique(self.of[rows], return_inverse=True)
+        return SetSimilarity(similarity(self.sets[kept], self.sets[kept]), of, self.centring)
 
 
 def ahead(
@@ -175,31 +163,37 @@ def ahead(
     batches: Iterable[Tensor],
     device: torch.device | str,
     *,
+    bits: int,
+    power: float = 0.5,
     workers: int | None = None,
-) -> Iterator[SetSimilarity]:
-    """S of every batch of rows in turn, its spectrum found by other threads while a GPU is busy with earlier batches.
+) -> Iterator[tuple[SetSimilarity, Tensor]]:
+    """S of every batch of rows in turn, and its P on the device, found by other threads while a GPU is busy.
 
-    S lies on the CPU, where an eigen-decomposition of this size is fastest. Two cores are left to those who feed the
-    GPU, unless the number of `workers` is given.
+    S lies and stays on the CPU, where an eigen-decomposition of this size is fastest. The small steps from there to P
+    are taken by these threads too: each of them would keep those waiting who tell the GPU what to do. Two cores are
+    left to these, unless the number of `workers` is given.
     """
     on_gpu = torch.device(device).type == "cuda"
 
-    def ready(rows: Tensor) -> SetSimilarity:
+    def found(rows: Tensor) -> tuple[SetSimilarity, Tensor]:
         of_batch = S.select(rows)
-        _ = of_batch.spectrum
-        return of_batch.pin_memory() if on_gpu else of_batch
+        P = of_batch.embedding(bits, power)
+        return of_batch, P.pin_memory() if on_gpu else P  # pinned, a GPU takes it while the CPU goes on
+
+    def there(of_batch: SetSimilarity, P: Tensor) -> tuple[SetSimilarity, Tensor]:
+        return of_batch, P.to(device, non_blocking=on_gpu)
 
     workers = workers or max(1, min(MOST_WORKERS, (os.cpu_count() or 1) - 2))
-    waiting: deque[Future[SetSimilarity]] = deque()
+    waiting: deque[Future[tuple[SetSimilarity, Tensor]]] = deque()
     # One core a worker: threads of torch that wait for each other in a loop would hold up everybody.
     pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
     try:
         for rows in batches:
-            waiting.append(pool.submit(ready, rows))
+            waiting.append(pool.submit(found, rows))
             if len(waiting) > 2 * workers:  # nobody idles, and few wait in memory
-                yield waiting.popleft().result().to(device, non_blocking=on_gpu)
+                yield there(*waiting.popleft().result())
         while waiting:
-            yield waiting.popleft().result().to(device, non_blocking=on_gpu)
+            yield there(*waiting.popleft().result())
     finally:
         pool.shutdown(cancel_futures=True)
 

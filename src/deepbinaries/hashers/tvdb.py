@@ -41,6 +41,7 @@ from deepbinaries.hashers.image_networks import IMAGE_NETWORKS
 from deepbinaries.hashers.similarity import LabelSimilarity, SetSimilarity, ahead, similarity
 from deepbinaries.hashers.text_networks import TEXT_NETWORKS
 from deepbinaries.hashers.training import Towers
+from deepbinaries.hashers.updates import Relaxed, Spectral
 from deepbinaries.hashers.world import join_world
 
 
@@ -106,7 +107,8 @@ class CodeObjective:
         self.device = device
         self.world = join_world()
         self.labels = torch.from_numpy(labels.matrix()).to(device)
-        self.prepared: Iterator[SetSimilarity] | None = None  # S of the batches to come, where found beforehand
+        # S and P of the batches to come, where found beforehand.
+        self.prepared: Iterator[tuple[SetSimilarity, Tensor]] | None = None
         # F and G of the last batches. Codes that labels decide stay well while the networks say nothing any more.
         self.seen: deque[tuple[Tensor, Tensor]] = deque(maxlen=-(-SAMPLE // settings.batch))
         rng = np.random.default_rng(settings.seed)
@@ -124,17 +126,17 @@ class CodeObjective:
 
     def before_training(self, batches: Iterator[Tensor]) -> None:
         # Eigenvectors are best found on the CPU, by other threads, while the GPU is busy with earlier batches.
-        centring = getattr(self.update, "centring", None)
-        by_threads = self.device.type == "cuda" and self.world.leads
-        if by_threads and centring is not None and self.routine.update_batches:
-            self.prepared = ahead(LabelSimilarity(self.labels.cpu(), centring), batches, self.device)
+        update, by_threads = self.update, self.device.type == "cuda" and self.world.leads
+        if by_threads and isinstance(update, Spectral | Relaxed) and self.routine.update_batches:
+            S = LabelSimilarity(self.labels.cpu(), update.centring)
+            self.prepared = ahead(S, batches, self.device, bits=self.settings.bits, power=update.power)
 
-    def similar(self, rows: Tensor) -> Tensor | SetSimilarity:
-        """S between the items of the next batch."""
+    def similar(self, rows: Tensor) -> tuple[Tensor | SetSimilarity, Tensor | None]:
+        """S between the items of the next batch, and P where it is known."""
         if self.prepared is not None:
             return next(self.prepared)
         labels = self.labels[rows]
-        return similarity(labels, labels)
+        return similarity(labels, labels), None
 
     def loss(self, F: Tensor, G: Tensor, rows: Tensor) -> Tensor:
         self.seen.append((F.detach(), G.detach()))
@@ -142,8 +144,8 @@ class CodeObjective:
         if self.routine.update_batches:
             with torch.no_grad():
                 if self.world.leads:
-                    S, eta = self.similar(rows), self.settings.eta
-                    B, H = self.update(CodeBatch(B=B, H=H, F=F.detach(), G=G.detach(), S=S, eta=eta))
+                    (S, P), eta = self.similar(rows), self.settings.eta
+                    B, H = self.update(CodeBatch(B=B, H=H, F=F.detach(), G=G.detach(), S=S, eta=eta, P=P))
                 B, H = self.world.share(B), self.world.share(H)
             self.B[rows], self.H[rows] = B, H
         squares = (B - F).square(), (H - G).square()

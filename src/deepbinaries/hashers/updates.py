@@ -46,6 +46,7 @@ class CodeBatch:
     G: Tensor
     S: Tensor | SetSimilarity
     eta: float
+    P: Tensor | None = None  # all that `spectral` and `relaxed` read of S, where it was found beforehand
 
 
 # The new B and H, what the networks shall learn; it never changes what it is given.
@@ -164,15 +165,16 @@ class Spectral:
     H <- sign(Z + eta G)
 
     The old codes are read where a value is exactly zero only: the alternation runs through F and G. P follows from
-    the labels alone, so S may be a `SetSimilarity` whose `spectrum` was computed beforehand (see `ahead`). A batch
-    whose pairs are all similar, or all dissimilar, leaves the codes as they are.
+    the labels alone, so it may be found beforehand (see `ahead`). A batch whose pairs are all similar, or all
+    dissimilar, leaves the codes as they are.
     """
 
     centring: ClassVar[Centring] = "double"
+    power: ClassVar[float] = 0.5  # of the eigenvalues
 
     def __call__(self, batch: CodeBatch) -> tuple[Tensor, Tensor]:
         F, G, eta = batch.F, batch.G, batch.eta
-        P = over_sets(batch.S).centred(self.centring).embedding(F.shape[1]).to(F)
+        P = embedding(batch, self.centring, self.power)
         if not P.shape[1]:
             return batch.B, batch.H
         Z = P @ rotation(P, (F + G) / 2)
@@ -204,13 +206,16 @@ class Relaxed:
 
     def __call__(self, batch: CodeBatch) -> tuple[Tensor, Tensor]:
         F, G = batch.F, batch.G
-        P = over_sets(batch.S).centred(self.centring).embedding(F.shape[1], self.power).to(F)
+        P = embedding(batch, self.centring, self.power)
         if not P.shape[1]:
             return batch.B, batch.H
         Z = P @ rotation(P, sign(F + G))
         return Z, Z.clone()
 
 
-def over_sets(S: Tensor | SetSimilarity) -> SetSimilarity:
-    """S through its label sets, whichever way it is given."""
-    return S if isinstance(S, SetSimilarity) else by_row(S)
+def embedding(batch: CodeBatch, centring: Centring, power: float) -> Tensor:
+    """P of a batch, found now unless it was found beforehand."""
+    if batch.P is not None:
+        return batch.P
+    sets = batch.S if isinstance(batch.S, SetSimilarity) else by_row(batch.S)
+    return sets.centred(centring).embedding(batch.F.shape[1], power).to(batch.F)
