@@ -87,12 +87,16 @@ def region_rows() -> Iterator[Row]:
 
 
 CHOICE = "choice"  # the experiment whose rows validation items ask
+# Hidden units that give the whole picture as many weights as `max`, `attention` and `lstm` have.
+OF_EQUAL_CAPACITY = (1464, 1707, 14107)
 
 
 def choice_rows() -> Iterator[Row]:
     """What the default update and the default image side were chosen from, one run each, the default first."""
     yield Row("tvdb", experiment=CHOICE)
     yield Row("tvdb", experiment=CHOICE, settings={"image": "whole", "input_dropout": HALF_SILENT["input_dropout"]})
+    for units in OF_EQUAL_CAPACITY:
+        yield Row("tvdb", experiment=CHOICE, settings={"image": "whole", "fc": units})
     for update in ({"update": "spectral"}, {"update": "spectral", "eta": 1.0}, {"update": "gram"}):
         yield Row("tvdb", experiment=CHOICE, settings=update)
     half_silent = {"region_dropout": 0.5}

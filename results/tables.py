@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from deepbinaries.experiments.cells import Cell, read_cells
 from deepbinaries.experiments.paper.plans import read_plan
 from deepbinaries.experiments.paper.printed import printed
 from deepbinaries.files import read_lines, written_whole
+from deepbinaries.hashers.image_networks import IMAGE_NETWORKS
+from deepbinaries.hashers.tvdb import TVDBSettings
+from deepbinaries.vision.backbones.efficientnet_lite0 import WIDTH
 
 HERE = Path(__file__).parent
 START, END = "<!-- tables: start -->", "<!-- tables: end -->"
@@ -25,7 +29,7 @@ TITLES = {
 }
 AS_PRINTED = {"iapr22": "iapr_tc12"}  # the paper's name of a task, where it is one of the paper's
 WHOLE = "the whole picture"
-USUAL_DROPOUT = 0.2  # of what comes in, in the default form
+USUAL_DROPOUT, USUAL_UNITS = 0.2, 1024  # of what comes in, and of the hidden layer, in the default form
 COMPARED = TITLES | {("scenes", "all"): "scenes, 3,000 drawn pictures"}
 
 
@@ -99,16 +103,27 @@ def of_choices() -> Iterator[str]:
     beside = {name_of: by_rule for name_of, by_rule in read.items() if name_of.startswith(WHOLE)}
     rows["image side, proposals"] = {WHOLE: default} | beside | read
     for kind, of_kind in rows.items():
-        yield f"| {kind} | {' | '.join(rule if rule != 'all' else 'iapr22' for _, rule in TITLES)} |"
-        yield "| --- " * (len(TITLES) + 1) + "|"
+        yield f"| {kind} | million weights | {' | '.join(rule if rule != 'all' else 'iapr22' for _, rule in TITLES)} |"
+        yield "| --- " * (len(TITLES) + 2) + "|"
         for name_of, by_rule in of_kind.items():
-            yield f"| {name_of} | {' | '.join(both(by_rule[rule]) for _, rule in TITLES)} |"
+            weights = weights_of(next(cell for cells in by_rule.values() for cell in cells))
+            yield f"| {name_of} | {weights / 1e6:.2f} | {' | '.join(both(by_rule[rule]) for _, rule in TITLES)} |"
         yield ""
+
+
+def weights_of(cell: Cell) -> int:
+    """How many weights the image side of a trial had, for what is seen by the default backbone."""
+    known = {own.name for own in fields(TVDBSettings)}
+    given = {name: value for name, value in cell["settings"].items() if name in known}
+    settings = TVDBSettings(**given | {"bits": cell["bits"]})
+    return sum(weight.numel() for weight in IMAGE_NETWORKS[settings.image](WIDTH, settings).parameters())
 
 
 def of_update(cell: Cell) -> bool:
     """Whether a trial asked for the update; the others asked how pictures are to be read."""
-    return bool(cell["settings"]["image"] == "whole" and cell["settings"]["input_dropout"] <= USUAL_DROPOUT)
+    settings = cell["settings"]
+    usual = settings["input_dropout"] <= USUAL_DROPOUT and settings["fc"] == USUAL_UNITS
+    return bool(settings["image"] == "whole" and usual)
 
 
 def tried(cell: Cell) -> str:
@@ -118,6 +133,7 @@ def tried(cell: Cell) -> str:
         return f"`{settings['update']}`" + (f", eta {settings['eta']:g}" if settings["update"] == "spectral" else "")
     parts = [WHOLE] if settings["image"] == "whole" else [f"`{settings['image']}`", cell["proposer"]]
     parts += ["256 units"] if settings["hidden"] == 256 else []
+    parts += [f"{settings['fc']:,} hidden units"] if settings["fc"] != USUAL_UNITS else []
     parts += ["half of the regions silent"] if settings["region_dropout"] else []
     parts += [f"input dropout {settings['input_dropout']:g}"] if settings["input_dropout"] > USUAL_DROPOUT else []
     return ", ".join(parts)

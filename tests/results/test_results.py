@@ -80,6 +80,10 @@ def test_what_is_not_reached_is_said_in_the_figures_that_were_recorded(over_chan
     for (method, _, gallery), by_side in over_chance.items():
         if method == "tvdb" or gallery == "clean":
             assert " / ".join(f"{by_side[side]:.3f}".removeprefix("0") for side in SIDES) in said
+
+
+def test_the_speed_of_training_is_told_as_it_was_recorded():
+    (said,) = (part for part in (RESULTS / "README.md").read_text("utf-8").split("\n\n") if part.startswith("Speed"))
     training = json.loads((RESULTS.parent / "benchmarks" / "results" / "training.json").read_text())
     for name in ("of_bare_networks_tvdb", "of_bare_networks"):
         assert f"has {training['ratios'][name]:g}".replace("0.", ".") in " ".join(said.split())
@@ -125,8 +129,8 @@ def test_every_choice_is_recorded_on_all_tasks():
 
 
 def test_a_trial_is_named_by_what_is_other_in_it():
-    settings = {"image": "whole", "update": "spectral", "eta": 0.3, "input_dropout": 0.2}
+    settings = {"image": "whole", "update": "spectral", "eta": 0.3, "input_dropout": 0.2, "fc": 1024}
     assert load("tables").tried({"settings": settings, "proposer": "grid"}) == "`spectral`, eta 0.3"
-    settings = {"image": "max", "hidden": 256, "region_dropout": 0.5, "input_dropout": 0.4}
+    settings = {"image": "max", "hidden": 256, "region_dropout": 0.5, "input_dropout": 0.4, "fc": 1024}
     named = load("tables").tried({"settings": settings, "proposer": "yolox"})
     assert named == "`max`, yolox, 256 units, half of the regions silent, input dropout 0.4"
