@@ -45,6 +45,11 @@ def limit_threads(n: int) -> None:
     _most_threads = n
 
 
+def cores() -> int:
+    """How many cores networks may take."""
+    return _most_threads or os.cpu_count() or 1
+
+
 def first_line(error: Exception) -> str:
     """What onnxruntime says of an error, without the places in its code.
 

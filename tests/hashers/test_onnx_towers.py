@@ -11,7 +11,7 @@ from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Images, Texts
 from deepbinaries.hashers.deep import Inputs
 from deepbinaries.hashers.image_networks import IMAGE_NETWORKS
-from deepbinaries.hashers.onnx_towers import OnnxTowers
+from deepbinaries.hashers.onnx_towers import SHARE, OnnxTowers
 from deepbinaries.hashers.text_networks import TEXT_NETWORKS
 from deepbinaries.hashers.tower_tracing import trace_towers
 from deepbinaries.hashers.tvdb import TVDB
@@ -67,6 +67,14 @@ def test_every_network_of_pictures_gives_the_values_of_torch(image):
 def test_every_network_of_sentences_gives_the_values_of_torch(text):
     hasher = untrained("tvdb-lstm", text=text)
     assert_allclose(traced(hasher).encode(sentences(7)), hasher.encode(sentences(7)), atol=1e-5)
+
+
+def test_many_sentences_are_shared_out_among_cores_and_come_in_order(towers, monkeypatch):
+    monkeypatch.setattr(towers._text, "_at_once", 3)
+    many = sentences(3 * SHARE + 1)
+    assert_allclose(
+        towers.encode(many), np.concatenate([towers.encode(many[row]) for row in range(len(many))]), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp16", 1e-3), ("int8", 0.05)])

@@ -1,18 +1,18 @@
-"""A folder of drawn photographs, and decoders that are quick to start."""
+"""A folder of drawn photographs, and readers that are quick to start."""
 
 import pytest
-from photo_library import BLUE, GREEN, RED, DecodersInThread, Library, draw
+from photo_library import BLUE, GREEN, RED, Library, ReadersInThread, draw
 
 
 @pytest.fixture
-def real_decoders():
-    """For tests that want pictures decoded by processes, as users have it."""
+def real_readers():
+    """For tests that want photographs read by processes, as users have it."""
 
 
 @pytest.fixture(autouse=True)
-def quick_decoders(request, monkeypatch):
-    if "real_decoders" not in request.fixturenames:
-        monkeypatch.setattr("deepbinaries.search.taking_up.Decoders", DecodersInThread)
+def quick_readers(request, monkeypatch):
+    if "real_readers" not in request.fixturenames:
+        monkeypatch.setattr("deepbinaries.search.taking_up.Readers", ReadersInThread)
 
 
 @pytest.fixture

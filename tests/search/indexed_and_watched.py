@@ -3,13 +3,13 @@
 import sys
 from pathlib import Path
 
-from photo_library import DecodersInThread, PlainFolder
+from photo_library import PlainFolder, ReadersInThread
 
 from deepbinaries.search import index_folder, indexing, taking_up
 
 
 def main(photographs, place, acknowledged):
-    taking_up.Decoders, taking_up.CHUNK, indexing.PORTION = DecodersInThread, 1, 1
+    taking_up.Readers, taking_up.CHUNK, indexing.PORTION = ReadersInThread, 1, 1
     commit, n = indexing._Run._commit, 0
 
     def committed(run, portion):

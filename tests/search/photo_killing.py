@@ -17,12 +17,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-from photo_library import BLUE, GREEN, RED, DecodersInThread, Library, draw
+from photo_library import BLUE, GREEN, RED, Library, ReadersInThread, draw
 
 from deepbinaries.codes import Codes
 from deepbinaries.search import indexing, taking_up
-from deepbinaries.search.originals import content_id
 from deepbinaries.search.verifying import verify
+from deepbinaries.vision.originals import content_id
 
 LONGEST = 1.5  # seconds until a run is killed
 COLOURS = (RED, GREEN, BLUE)
@@ -113,7 +113,7 @@ def _index(library: Library, writing: int, early: bool) -> None:
         return known
 
     indexing._Run._commit = acknowledging
-    taking_up.Decoders, taking_up.CHUNK, indexing.PORTION = DecodersInThread, 1, 2
+    taking_up.Readers, taking_up.CHUNK, indexing.PORTION = ReadersInThread, 1, 2
     try:
         library.index()
     finally:
@@ -134,7 +134,7 @@ def kill_often(root: Path, kills: int, seed: int, *, early: bool = False) -> dic
             assert not photographs.acknowledged
         if rng.random() < 0.5:
             photographs.change()
-    taking_up.Decoders = DecodersInThread
+    taking_up.Readers = ReadersInThread
     photographs.album.index()
     photographs.check()
     resumed = photographs.album.content()

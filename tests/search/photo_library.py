@@ -6,7 +6,9 @@ from plain_model import PlainFolder
 
 from deepbinaries.errors import Error
 from deepbinaries.search import Collection, index_folder
-from deepbinaries.vision import read_picture
+from deepbinaries.vision.originals import read_original
+from deepbinaries.vision.reader_worker import made_of
+from deepbinaries.vision.readers import Found, _made
 
 RED, GREEN, BLUE = (220, 30, 30), (30, 220, 30), (30, 30, 220)
 
@@ -52,20 +54,20 @@ class Library:
             return codes, files, {id_: catalogue.thumbnail(id_) for id_ in catalogue.ids()}
 
 
-class DecodersInThread:
-    """Stands for `Decoders`: starting a process for each run would take most of a test's time."""
+class ReadersInThread:
+    """Stands for `Readers`: starting a process for each run would take most of a test's time."""
 
     def __init__(self, n):
         del n
 
-    def read(self, files, *, at_least=None):
-        return [self._read(name, file, at_least) for name, file in files]
-
-    def _read(self, name, file, at_least):
+    def read(self, path, wanted):
         try:
-            return np.asarray(read_picture(file, name=name, at_least=at_least))
+            original = read_original(path)
         except Error as error:
-            return str(error)
+            return None, str(error)
+        found = Found(original.size, original.changed, original.id)
+        what = wanted(found)
+        return found, what and _made(*made_of(original, what.at_least, what.side))
 
     def __enter__(self):
         return self

@@ -24,7 +24,7 @@ class PlainModel:
 
     def __init__(self):
         self.vocabulary = Vocabulary([*COLOURS, *LITTLE])
-        self.encoder = SimpleNamespace(at_least=64)
+        self.encoder = SimpleNamespace(at_least=64, square=None)
         self.decoded = 0  # pictures that were encoded
 
     def encode_images(self, pictures, *, values=False):

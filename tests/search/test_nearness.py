@@ -52,6 +52,16 @@ def test_one_picture_alone_is_judged_by_sentences_only(index):
     assert (found.sentences is not None, found.pictures) == (True, None)
 
 
+def test_neutral_sentences_are_encoded_once_for_an_open_model(index, monkeypatch):
+    index.add(list("abc"), Codes.from_values(np.random.default_rng(0).standard_normal((3, 64))))
+    model, other = PlainModel(), PlainModel()
+    first = estimate(index, model)
+    monkeypatch.setattr(PlainModel, "encode_texts", lambda *_, **__: pytest.fail("encoded again"))
+    assert estimate(index, model) == first
+    with pytest.raises(pytest.fail.Exception, match="encoded again"):
+        estimate(index, other)
+
+
 def test_what_is_estimated_survives_being_written_down(index):
     index.add(list("abc"), Codes.from_values(np.random.default_rng(0).standard_normal((3, 64))))
     found = estimate(index, PlainModel())

@@ -95,9 +95,9 @@ def test_a_first_run_cut_in_the_middle_answers_with_what_it_has(library, cut):
 CHILD = """
 import sys
 sys.path.insert(0, sys.argv[2])
-from photo_library import DecodersInThread, PlainFolder
+from photo_library import ReadersInThread, PlainFolder
 from deepbinaries.search import index_folder, indexing, taking_up
-taking_up.Decoders, taking_up.CHUNK, indexing.PORTION = DecodersInThread, 1, 1
+taking_up.Readers, taking_up.CHUNK, indexing.PORTION = ReadersInThread, 1, 1
 print("begins", flush=True)
 index_folder(sys.argv[1], PlainFolder(), workers=1, progress=False)
 """

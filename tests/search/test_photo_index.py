@@ -20,6 +20,10 @@ def skipped(library):
         return {row["path"]: row["reason"] for row in csv.DictReader(file)}
 
 
+def opened(_readers, path, _wanted):
+    pytest.fail(f"{path} was opened")
+
+
 def test_a_sentence_finds_the_pictures_it_speaks_of(library):
     library.index()
     assert sorted(library.paths("red", k=2)) == ["reds/1.png", "reds/2.png"]
@@ -28,7 +32,7 @@ def test_a_sentence_finds_the_pictures_it_speaks_of(library):
 def test_a_second_run_opens_nothing(library, monkeypatch):
     first = library.index()
     assert (first.files, first.encoded, first.unchanged) == (6, 6, 0)
-    monkeypatch.setattr("deepbinaries.search.taking_up.read_original", lambda path: pytest.fail(f"{path} was opened"))
+    monkeypatch.setattr("deepbinaries.search.taking_up.Readers.read", opened)
     monkeypatch.setattr(library.by, "get", lambda: pytest.fail("the model was opened"))
     second = library.index()
     assert (second.encoded, second.unchanged, second.changed) == (0, 6, False)
@@ -87,7 +91,7 @@ def test_an_empty_disk_is_not_taken_for_deleted_photographs(library):
         assert collection.status()["files"] == 6
 
 
-@pytest.mark.usefixtures("real_decoders")
+@pytest.mark.usefixtures("real_readers")
 def test_what_cannot_be_read_is_listed_and_everything_else_is_found(library):
     (library.root / "empty.jpg").touch()
     (library.root / "text.jpg").write_text("no picture")
@@ -111,7 +115,7 @@ def test_a_broken_file_is_tried_again_only_when_it_changes(library, monkeypatch)
     (library.root / "broken.jpg").write_text("no picture")
     library.index()
     with monkeypatch.context() as patched:
-        patched.setattr("deepbinaries.search.taking_up.read_original", lambda path: pytest.fail(f"{path} was opened"))
+        patched.setattr("deepbinaries.search.taking_up.Readers.read", opened)
         assert library.index().failures.total() == 1
     draw(library.root / "mended.png", RED, seed=5).rename(library.root / "broken.jpg")
     assert library.index().failures.total() == 0
@@ -144,7 +148,7 @@ def test_a_file_larger_than_any_picture_is_not_read(library):
 
 
 def test_a_file_that_changes_while_it_is_read_is_tried_again(library, monkeypatch):
-    from deepbinaries.search import originals
+    from deepbinaries.vision import originals
 
     real, growing = os.fstat, library.root / "reds/1.png"
 

@@ -24,9 +24,9 @@ DAYS = ("2019-12-31", "2020-01-01", "2020-05-31", "2020-06-01", "2021-07-15")
 def photographs(tmp_path_factory):
     """Thirty photographs in three folders, of three colours and five dates, indexed once."""
     with pytest.MonkeyPatch.context() as patched:
-        from photo_library import DecodersInThread
+        from photo_library import ReadersInThread
 
-        patched.setattr("deepbinaries.search.taking_up.Decoders", DecodersInThread)
+        patched.setattr("deepbinaries.search.taking_up.Readers", ReadersInThread)
         library = Library(tmp_path_factory.mktemp("search") / "photographs")
         for number in range(30):
             shade = np.array((RED, GREEN, BLUE)[number % 3]) * (1 - number / 60)

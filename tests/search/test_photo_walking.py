@@ -10,10 +10,11 @@ from PIL import ExifTags, Image
 
 from deepbinaries.errors import DataError
 from deepbinaries.search import looks as looking
-from deepbinaries.search.looks import ALIKE, fold, look
-from deepbinaries.search.originals import date_taken, full_size, local_time
+from deepbinaries.search.looks import ALIKE, fold
 from deepbinaries.search.walking import walk
 from deepbinaries.vision import read_picture
+from deepbinaries.vision.originals import date_taken, full_size, local_time
+from deepbinaries.vision.small import look
 
 
 def touch(root, *paths):

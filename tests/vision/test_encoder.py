@@ -13,6 +13,7 @@ from deepbinaries.vision import encoder as encoder_module
 from deepbinaries.vision.backbones import WeightsCard
 from deepbinaries.vision.encoder import RegionEncoder, VisionSettings
 from deepbinaries.vision.regions import Proposals
+from deepbinaries.vision.stretching import stretched
 
 LEFT_HALF, TOP_LEFT = (0, 0, 0.5, 1), (0, 0, 0.5, 0.5)
 
@@ -228,6 +229,16 @@ def test_a_changed_setting_changes_the_fingerprint(make, change):
 
 def test_only_crops_of_regions_need_all_the_pixels_there_are(make):
     assert (make().at_least, make(mode="crop").at_least, make(mode="crop", keep=0).at_least) == (128, None, 32)
+
+
+def test_a_square_is_enough_where_no_region_is_looked_at(make):
+    assert (make().square, make(keep=0).square, make(mode="crop", keep=0).square) == (None, 64, 16)
+
+
+@pytest.mark.parametrize("mode", ["roi", "crop"])
+def test_the_square_of_a_picture_has_the_same_features(make, mode):
+    encoder, picture = make(mode=mode, keep=0), red_and_blue((640, 480))
+    assert np.array_equal(encoder.encode([picture]), encoder.encode([stretched(picture, encoder.square)]))
 
 
 def test_whole_pictures_are_given_to_the_backbone_together(make):

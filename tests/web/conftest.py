@@ -13,11 +13,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "search"))  # the drawn photographs and the plain model
 
-from photo_library import BLUE, GREEN, RED, DecodersInThread, draw
+from photo_library import BLUE, GREEN, RED, ReadersInThread, draw
 from photo_library import Library as PhotoLibrary
 from starlette.testclient import TestClient
 
+from deepbinaries.errors import Error
 from deepbinaries.search import index_folder
+from deepbinaries.vision import read_picture
 from deepbinaries.vision.regions import Regions
 from deepbinaries.web.app import make_app
 from deepbinaries.web.indexing import Indexing
@@ -27,21 +29,29 @@ from deepbinaries.web.settings import Settings
 TOKEN = "a-token-for-tests-only"  # noqa: S105
 
 
-class QuickDecoders(DecodersInThread):
+class QuickDecoders:
     """Stands for decoders with limits: starting a process would take most of a test's time."""
 
     def __init__(self, n, **limits):
-        del limits
-        super().__init__(n)
+        pass
+
+    def read(self, files, *, at_least=None):
+        return [self._read(name, file, at_least) for name, file in files]
+
+    def _read(self, name, file, at_least):
+        try:
+            return np.asarray(read_picture(file, name=name, at_least=at_least))
+        except Error as error:
+            return str(error)
 
     def close(self):
         pass
 
 
 @contextmanager
-def quick_decoders():
+def quick_processes():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("deepbinaries.search.taking_up.Decoders", DecodersInThread)
+        patch.setattr("deepbinaries.search.taking_up.Readers", ReadersInThread)
         patch.setattr("deepbinaries.web.photographs.Decoders", QuickDecoders)
         yield
 
@@ -74,7 +84,7 @@ def made_library(root):
 @pytest.fixture(scope="session")
 def still_library(tmp_path_factory):
     """Photographs that no test changes."""
-    with quick_decoders():
+    with quick_processes():
         yield made_library(tmp_path_factory.mktemp("still") / "photographs")
 
 
@@ -82,7 +92,7 @@ def still_library(tmp_path_factory):
 def library(still_library, tmp_path):
     """A copy of the photographs with their index, for tests that change something."""
     copy = shutil.copytree(still_library.root, tmp_path / "photographs")
-    with quick_decoders():
+    with quick_processes():
         yield Library(copy, still_library.by)
 
 

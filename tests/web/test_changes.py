@@ -15,7 +15,7 @@ from deepbinaries.codes import Codes
 from deepbinaries.errors import Error
 from deepbinaries.index import durable, embedded, open_index
 from deepbinaries.search import index_folder
-from deepbinaries.search.originals import content_id
+from deepbinaries.vision.originals import content_id
 from deepbinaries.web import photographs as photographs_module
 from deepbinaries.web.app import make_app
 from deepbinaries.web.codes_alone import CodesAlone

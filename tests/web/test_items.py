@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from conftest import TOKEN
 from deepbinaries.codes import Codes
 from deepbinaries.index import open_index
-from deepbinaries.search.originals import content_id
+from deepbinaries.vision.originals import content_id
 from deepbinaries.web.app import description, make_app
 from deepbinaries.web.codes_alone import CodesAlone
 from deepbinaries.web.photographs import Photographs

@@ -7,6 +7,7 @@ text.onnx    (n, length) token ids, or (n, words) counts of words -> (n, bits)
 import copy
 import dataclasses
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -18,13 +19,14 @@ from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.files import read_bytes, read_json, write_json, written_whole
 from deepbinaries.hashers.views import matrix
-from deepbinaries.onnx_files import ALL_CORES, MAX_BYTES, first_line, open_network
+from deepbinaries.onnx_files import ALL_CORES, MAX_BYTES, cores, first_line, open_network
 
 FORMAT = "deepbinaries-onnx-towers"
 VERSION = 1
 IMAGE, TEXT = "image.onnx", "text.onnx"
 READS = ("tokens", "counts")
-BATCH = 1024  # rows that are computed at once
+BATCH = 1024  # rows that are computed at once by all cores,
+SHARE = 32  # or by one, while others compute others: the same ones however many cores there are
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ class OnnxTowers:
         self.facts = facts
         self._files = {IMAGE: image, TEXT: text}
         # A sentence is little work: handing it out to several threads would take longer.
-        self._image = _Network(image, folder / IMAGE, threads=ALL_CORES, one_by_one=facts.one_by_one)
-        self._text = _Network(text, folder / TEXT, threads=1, one_by_one=facts.one_by_one)
+        self._image = _Network(image, folder / IMAGE, threads=ALL_CORES, step=1 if facts.one_by_one else BATCH)
+        self._text = _Network(text, folder / TEXT, threads=1, step=1 if facts.one_by_one else SHARE)
 
     @property
     def bits(self) -> int:
@@ -131,29 +133,38 @@ class OnnxTowers:
 class _Network:
     """An ONNX file with one input and one output."""
 
-    def __init__(self, content: bytes, path: Path, *, threads: int, one_by_one: bool):
-        self._path = path
+    def __init__(self, content: bytes, path: Path, *, threads: int, step: int):
+        self._path, self._step = path, step
         self._session = open_network(content, path, threads=threads)
-        self._step = 1 if one_by_one else BATCH
+        self._at_once = cores() if threads == 1 else 1  # calls; each of them takes so many threads
         inputs = self._session.get_inputs()
         if len(inputs) != 1:
             raise DataError(f"{path} takes {len(inputs)} inputs, not one", next_step="export the model again")
         self._input = inputs[0].name
 
     def run(self, array: Any, kind: type[np.generic], width: int) -> NDArray[np.float32]:
-        parts = [np.empty((0, width), dtype=np.float32)]
-        for start in range(0, len(array), self._step):
-            some = np.ascontiguousarray(array[start : start + self._step], dtype=kind)
-            try:
-                (values,) = self._session.run(None, {self._input: some})[:1]
-            except Exception as error:  # onnxruntime's errors have no family of their own
-                raise DataError(
-                    f"{self._path} cannot encode {some.shape} ({first_line(error)})",
-                    next_step="give what this model's own encoder and vocabulary make",
-                ) from error
-            if values.shape != (len(some), width):
-                raise DataError(
-                    f"{self._path} gives {values.shape}, not {(len(some), width)}", next_step="export the model again"
-                )
-            parts.append(values.astype(np.float32, copy=False))
-        return np.concatenate(parts)
+        def run_some(start: int) -> NDArray[np.float32]:
+            return self._run_some(np.ascontiguousarray(array[start : start + self._step], dtype=kind), width)
+
+        starts = range(0, len(array), self._step)
+        if min(self._at_once, len(starts)) < 2:
+            parts = list(map(run_some, starts))
+        else:
+            with ThreadPoolExecutor(self._at_once) as threads:
+                parts = list(threads.map(run_some, starts))
+        return np.concatenate([np.empty((0, width), dtype=np.float32), *parts])
+
+    def _run_some(self, some: NDArray[Any], width: int) -> NDArray[np.float32]:
+        try:
+            (values,) = self._session.run(None, {self._input: some})[:1]
+        except Exception as error:  # onnxruntime's errors have no family of their own
+            raise DataError(
+                f"{self._path} cannot encode {some.shape} ({first_line(error)})",
+                next_step="give what this model's own encoder and vocabulary make",
+            ) from error
+        if values.shape != (len(some), width):
+            raise DataError(
+                f"{self._path} gives {values.shape}, not {(len(some), width)}", next_step="export the model again"
+            )
+        found: NDArray[np.float32] = values.astype(np.float32, copy=False)
+        return found

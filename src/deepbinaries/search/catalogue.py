@@ -18,7 +18,7 @@ from typing import Any
 from deepbinaries.index.durable import corrupt
 from deepbinaries.search.database import AT_ONCE, Database, proven, row_sum
 from deepbinaries.search.filters import Filter
-from deepbinaries.search.originals import content_id
+from deepbinaries.vision.originals import content_id
 
 FILE = "catalogue.db"
 PICTURES, SENTENCES, ORPHANS = "pictures", "sentences", "orphans"
@@ -61,7 +61,7 @@ class Item:
     width: int  # pixels, as it is seen upright
     height: int
     taken: str | None  # by the camera's clock, where the picture says it
-    look: bytes  # what it looks like in the small: 8 bytes, see `deepbinaries.search.looks`
+    look: bytes  # what it looks like in the small: 8 bytes, see `deepbinaries.vision.small`
 
 
 class Catalogue:

@@ -12,9 +12,9 @@ from deepbinaries.search.answers import Hit
 from deepbinaries.search.catalogue import ORPHANS, PICTURES, SENTENCES, Catalogue, File, Item
 from deepbinaries.search.filters import Filter
 from deepbinaries.search.looks import fold
-from deepbinaries.search.originals import content_id
 from deepbinaries.search.pages import Page, Sort
 from deepbinaries.search.relevance import Strength
+from deepbinaries.vision.originals import content_id
 
 FOLDED = 200  # items among which look-alikes are looked for, or more where the page needs more
 

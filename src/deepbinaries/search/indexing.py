@@ -24,12 +24,12 @@ from deepbinaries.search.catalogue import ORPHANS, PICTURES, SENTENCES, Catalogu
 from deepbinaries.search.generation import Generation
 from deepbinaries.search.layout import CONFIG, NAME, Layout, claim_generation, make_folder, stored_layout
 from deepbinaries.search.models import LazyModel
-from deepbinaries.search.originals import local_time
 from deepbinaries.search.relevance import estimate
 from deepbinaries.search.sentences import update_sentences
 from deepbinaries.search.skipped import write_skipped
 from deepbinaries.search.taking_up import Taken, take_up
 from deepbinaries.search.walking import Seen, Walk, walk
+from deepbinaries.vision.originals import local_time
 from deepbinaries.vision.reading import reads_heic
 
 PORTION = 64  # files that are committed together: what a killed run loses at most
@@ -174,9 +174,9 @@ class _Run:
         self.catalogue.put(files, items, {one.id: one.small for one in new if one.id and one.small})
 
     def _file(self, one: Taken) -> File:
-        original, path = one.original, one.seen.path
+        found, path = one.found, one.seen.path
         before = self.before.get(path)
-        size, changed = (original.size, original.changed) if original else (-1, one.seen.changed)
+        size, changed = (found.size, found.changed) if found else (-1, one.seen.changed)
         since = ""
         if one.reason:
             since = before.since if before and before.reason == one.reason else local_time(time.time_ns())

@@ -1,42 +1,12 @@
-"""What a picture looks like in the small: its thumbnail, and eight bytes by which look-alikes are told.
+"""Look-alikes, told by the eight bytes that say of each picture what it looks like in the small."""
 
-Codes say what a picture shows: two dogs may share one. Whether two pictures are nearly the same photograph is asked of
-their pixels: a bit for each pair of neighbouring fields of a 9 x 8 grid, saying which of both is brighter.
-"""
-
-import io
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-THUMBNAIL = 320  # pixels of the longer side
-QUALITY = 75
-GRID = (9, 8)
 _AT_ONCE = 256  # looks that are compared with all before them
 ALIKE = 6  # bits of 64 in which look-alikes may differ
-
-
-def thumbnail(picture: Image.Image) -> bytes:
-    """A small copy of an RGB picture, as a WebP file."""
-    scale = min(1, THUMBNAIL / max(picture.size))
-    width, height = (max(1, round(side * scale)) for side in picture.size)
-    small = picture if scale == 1 else picture.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=1.5)
-    file = io.BytesIO()
-    small.save(file, "WEBP", quality=QUALITY, method=0)  # others take up to four times as long for a fifth of the bytes
-    return file.getvalue()
-
-
-def look(picture: Image.Image) -> bytes:
-    """Eight bytes that hardly change when a picture is saved in another size or quality.
-
-    >>> flat = Image.new("RGB", (90, 80), "red")
-    >>> look(flat) == look(flat.resize((45, 40)))
-    True
-    """
-    grey = np.asarray(picture.convert("L").resize(GRID, Image.Resampling.BOX), dtype=np.int16)
-    return np.packbits(grey[:, 1:] > grey[:, :-1]).tobytes()
 
 
 def fold(looks: Sequence[bytes], *, most: int = ALIKE) -> list[int]:

@@ -14,7 +14,7 @@ from deepbinaries.datasets.formats import SUFFIXES
 from deepbinaries.errors import UsageError
 from deepbinaries.language import LITTLE_WORDS, Vocabulary
 from deepbinaries.language.vocabulary import Reading
-from deepbinaries.search.originals import ID_LENGTH
+from deepbinaries.vision.originals import ID_LENGTH
 
 if TYPE_CHECKING:
     from deepbinaries.model import Picture

@@ -13,6 +13,7 @@ that is no answer to it: it is not judged better than its words are known.
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,9 @@ FEWEST_WORDS = 8  # little words that a vocabulary must know to make neutral sen
 STRONG, WEAK = 0.05, 0.5  # shares of neutral sentences that come as near by chance
 STRONG_PAIRS, WEAK_PAIRS = 0.005, 0.05  # the same of pairs of pictures
 MUCH_UNKNOWN, MOSTLY_UNKNOWN = 1 / 3, 1 / 2  # shares of a sentence's words
+
+# The values of each open model's neutral sentences: a server takes up pictures one by one, and asks after each of them.
+_probed: WeakKeyDictionary["Model", NDArray[np.float32]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -111,11 +115,15 @@ def estimate(index: EmbeddedIndex, model: "Model") -> Null:
     """Measure what chance reaches among the pictures of an index."""
     if not len(index):
         return Null()
-    nearest = [
-        rank(index, values, PROBE_POOL).weights[0]
-        for values in model.encode_texts(neutral_sentences(model.vocabulary), values=True)
-    ]
+    nearest = [rank(index, values, PROBE_POOL).weights[0] for values in _probes(model)]
     return Null(threshold(np.array(nearest), STRONG, WEAK), _of_pairs(index))
+
+
+def _probes(model: "Model") -> NDArray[np.float32]:
+    """The values of the neutral sentences, (n, bits)."""
+    if model not in _probed:
+        _probed[model] = model.encode_texts(neutral_sentences(model.vocabulary), values=True)
+    return _probed[model]
 
 
 def neutral_sentences(vocabulary: Vocabulary, n: int = PROBES) -> list[str]:

@@ -10,8 +10,8 @@ from deepbinaries.search.captions import read_captions
 from deepbinaries.search.catalogue import SENTENCES, File
 from deepbinaries.search.generation import Generation
 from deepbinaries.search.models import LazyModel
-from deepbinaries.search.originals import content_id
 from deepbinaries.search.walking import Walk
+from deepbinaries.vision.originals import content_id
 
 if TYPE_CHECKING:
     from deepbinaries.search.indexing import Report

@@ -99,6 +99,13 @@ class RegionEncoder:
         return None if self.settings.keep else 2 * self._backbone.crop_side
 
     @property
+    def square(self) -> int | None:
+        """The side of the square that pictures are stretched to where nothing else of them is looked at."""
+        if self.settings.keep or getattr(self._backbone, "on_gpu", False):  # a GPU stretches them by itself
+            return None
+        return self.settings.side if self.settings.mode == "roi" else self._backbone.crop_side
+
+    @property
     def at_once(self) -> int:
         """How many batches are best given at a time: a GPU is busy with one while regions of another are chosen."""
         return 3 if getattr(self._backbone, "on_gpu", False) else 1

@@ -6,14 +6,21 @@ import importlib.util
 import io
 import struct
 
-import numpy as np
 from PIL import ExifTags, Image, ImageFile
 
 from deepbinaries.errors import PictureError, UsageError
 
 MAX_BYTES = 256 * 2**20  # the largest file that is decoded
 MAX_PIXELS = 200_000_000  # the largest camera sensors on sale
-FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF")
+FORMATS = {  # and the modules of Pillow that read them
+    "JPEG": "PIL.JpegImagePlugin",
+    "PNG": "PIL.PngImagePlugin",
+    "WEBP": "PIL.WebPImagePlugin",
+    "AVIF": "PIL.AvifImagePlugin",
+    "GIF": "PIL.GifImagePlugin",
+    "BMP": "PIL.BmpImagePlugin",
+    "TIFF": "PIL.TiffImagePlugin",
+}
 
 AVIF_BRANDS = frozenset((b"avif", b"avis"))
 HEIC_BRANDS = frozenset((b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"hevm", b"hevs", b"mif1", b"msf1"))
@@ -104,8 +111,8 @@ def _opened(file: bytes, name: str) -> ImageFile.ImageFile:
     """
     if is_heic(file):
         return _opened_heic(file, name)
-    Image.init()
-    for form in FORMATS:
+    for form, module in FORMATS.items():
+        importlib.import_module(module)  # when it is first needed: Pillow itself would load those of every format
         opens, accepts = Image.OPEN[form]
         if accepts is None or accepts(file[:16]) is True:
             with contextlib.suppress(SyntaxError, IndexError, TypeError, struct.error):  # as `Image.open` passes on
@@ -160,6 +167,8 @@ def _in_eight_bits(picture: Image.Image) -> Image.Image:
     is said nowhere in a file: white is the first of 1 (for reals), 255 and 65,535 that is not exceeded, or else
     the largest value; what is negative or no number is black.
     """
+    import numpy as np
+
     values = np.asarray(picture)
     if values.dtype.itemsize == 2:
         grey = (values >> 8).astype(np.uint8)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from deepbinaries.vision.pixels import Picture, as_image, as_pixels, size_of
+from deepbinaries.vision.small import square
 from deepbinaries.vision.transfers import sent
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MOST_PIXELS = 2**26  # that are stretched at once: as floats, 0.8 GB
 
 def stretched(picture: Picture, side: int) -> NDArray[np.uint8]:
     """The pixels of a picture made square, (side, side, 3)."""
-    return np.asarray(as_image(picture).resize((side, side), Image.Resampling.BICUBIC))
+    return np.asarray(square(as_image(picture), side))
 
 
 def stretched_on(device: "torch.device", pictures: Sequence[Picture], side: int) -> "Tensor":

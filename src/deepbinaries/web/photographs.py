@@ -19,9 +19,9 @@ from deepbinaries.search.catalogue import PICTURES
 from deepbinaries.search.layout import read_layout
 from deepbinaries.search.looks import ALIKE
 from deepbinaries.search.models import maker
-from deepbinaries.search.originals import content_id, read_original
 from deepbinaries.search.skipped import shown
 from deepbinaries.vision.decoders import Decoders
+from deepbinaries.vision.originals import content_id, read_original
 from deepbinaries.web.asking import Page
 from deepbinaries.web.code_search import warm_up
 from deepbinaries.web.indexing import Indexing

@@ -13,7 +13,7 @@ from pathlib import Path
 from PIL import Image, JpegImagePlugin
 
 from deepbinaries.errors import PictureError
-from deepbinaries.vision import MAX_BYTES
+from deepbinaries.vision.reading import MAX_BYTES
 
 ID_LENGTH = 32  # hexadecimal digits of the SHA-256 that are an id: 128 bits
 
@@ -63,7 +63,7 @@ def read_original(path: Path) -> Original:
                 raise PictureError(
                     f"it has {before.st_size:,} bytes, more than {MAX_BYTES:,}", next_step="save it in a smaller size"
                 )
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(before.st_size + 1)  # one more, by which a file that grows is known
             after = os.fstat(descriptor)
     except OSError as error:
         raise PictureError(
