@@ -39,6 +39,16 @@ def test_only_the_first_unknown_words_are_compared_with_all_known_ones(monkeypat
     assert len(looked_up) == min(LOOKED_UP, len(told))
 
 
+def test_where_nothing_is_found_a_word_that_no_caption_used_is_told_with_the_nearest_that_one_did(library):
+    library.index()
+    known = library.by.model.vocabulary.words
+    library.by.model.vocabulary = Vocabulary([*known, "whine"], spoken=["red", "whine"])
+    with library.open() as collection:
+        note = "'white' stands in none of the captions that the model learnt from; did you mean 'whine'?"
+        assert collection.by_text("white").notes == (note,)
+        assert not collection.by_text("red").notes
+
+
 @pytest.mark.parametrize("words", [f"2:{LONG}", f"2:{LONG} {LONG}"])
 def test_a_weighed_sentence_may_be_longer_than_any_name(words):
     (part,) = parse([words])

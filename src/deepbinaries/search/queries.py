@@ -129,6 +129,16 @@ def unknown_words(reading: Reading, vocabulary: Vocabulary) -> list[Unknown]:
     return [Unknown(word, near) for word, near in zip_longest(words, nearest)]
 
 
+def unspoken_words(reading: Reading, vocabulary: Vocabulary) -> list[str]:
+    """Notes on known words that no caption of the training used, where a word of nearly their spelling was used."""
+    words = list(dict.fromkeys(reading.known))[:LOOKED_UP]
+    return [
+        f"{word!r} stands in none of the captions that the model learnt from; did you mean {near!r}?"
+        for word in words
+        if (near := vocabulary.nearest_spoken(word))
+    ]
+
+
 def first_of(words: Sequence[str]) -> str:
     """The first words of a list, and how many more there are.
 
