@@ -157,7 +157,7 @@ class AdoptedPair:
 def shared_head(images: NDArray[Any], texts: NDArray[Any], bits: int, seed: int = 0) -> dict[str, NDArray[Any]]:
     """The head for vectors (n, d) of one space; `texts` are any sentences: only their mean is taken."""
     X, mean = _centred(images, bits, "picture")
-    check_directions(X, bits)
+    check_directions(X, bits, "picture")
     if texts.shape[1] != images.shape[1]:
         raise DataError(
             f"pictures have {images.shape[1]} numbers and sentences {texts.shape[1]}: that is no common space",
@@ -171,7 +171,8 @@ def shared_head(images: NDArray[Any], texts: NDArray[Any], bits: int, seed: int 
 def paired_head(images: NDArray[Any], texts: NDArray[Any], bits: int, seed: int = 0) -> dict[str, NDArray[Any]]:
     """The head for vectors (n, d) and (n, e) of which row i of both belong together."""
     (X, mean_x), (Y, mean_y) = _centred(images, bits, "picture"), _centred(texts, bits, "text")
-    check_directions(X, bits)
+    check_directions(X, bits, "picture")
+    check_directions(Y, bits, "caption")
     Wx, Wy = _whitening(X), _whitening(Y)
     U, agreement, Vt = np.linalg.svd(Wx.T @ (X.T @ Y / len(X)) @ Wy, full_matrices=False)
     Wx, Wy = Wx @ U[:, :bits] * agreement[:bits], Wy @ Vt.T[:, :bits] * agreement[:bits]
@@ -205,12 +206,12 @@ def unit(vectors: NDArray[Any]) -> Floats:
     return scaled
 
 
-def check_directions(X: Floats, bits: int) -> None:
+def check_directions(X: Floats, bits: int, side: str) -> None:
     """Refuse centred vectors that differ in fewer directions than there are bits: the other bits would be noise."""
     directions = int(np.linalg.matrix_rank(X.T @ X, hermitian=True))
     if directions < bits:
         raise DataError(
-            f"these pictures differ in {directions} directions, too few for {bits} bits",
+            f"these {side}s differ in {directions} directions, too few for {bits} bits",
             next_step=f"give some hundred different ones, or ask for at most {directions} bits",
         )
 
