@@ -100,7 +100,8 @@ class Collection:
         if not 1 <= k <= MOST_HITS or offset < 0:
             raise UsageError(f"k={k} from {offset} on is no page", next_step=f"give k from 1 to {MOST_HITS:,}")
         if not any(part.weight > 0 for part in parts):
-            raise UsageError("nothing is asked for", next_step='give a sentence such as "a dog on a beach"')
+            what = "only what is to be left out is said" if parts else "nothing is asked for"
+            raise UsageError(what, next_step='add what you look for in front, such as "a dog" - "a boat"')
         if kind not in (PICTURES, SENTENCES):
             raise unknown_name("kind of item", kind, (PICTURES, SENTENCES))
         page = Page(k, offset, where or Filter(), sort, least, alike, kind)
