@@ -186,6 +186,17 @@ def test_a_second_run_takes_the_index_s_own_model_and_encodes_nothing(photograph
     assert "1 file was skipped: it is empty" in err
 
 
+def test_a_length_that_no_code_has_is_refused_on_an_index_that_is_there(photographs, capsys):
+    assert run("index", photographs, "--bits", 0) == 2
+    assert "this model has no codes of 0 bits" in capsys.readouterr().err
+
+
+def test_a_length_that_no_code_has_leaves_nothing_behind(trained, tmp_path, capsys):
+    assert run("index", tmp_path, "--bits", 0, "--model", trained) == 2
+    assert "this model has no codes of 0 bits" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_interrupted_run_says_how_far_it_came(photographs, capsys, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
