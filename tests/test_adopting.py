@@ -89,6 +89,18 @@ def test_text_encoders_with_and_without_a_mask_are_taken(files, tmp_path, text):
     assert len(adopted(files, tmp_path / "model").encode_texts(["red", "blue"])) == 2
 
 
+def test_a_text_encoder_that_wants_types_of_tokens_is_given_zeros(files, tmp_path):
+    plain = adopted(files, tmp_path / "plain").encode_texts(["a red", "blue"], values=True)
+    files[1].write_bytes(text_encoder(types=True))
+    assert_allclose(adopted(files, tmp_path / "typed").encode_texts(["a red", "blue"], values=True), plain)
+
+
+def test_a_picture_encoder_whose_vector_is_not_its_first_output_is_taken(files, tmp_path):
+    plain = adopted(files, tmp_path / "plain").encode_images(PICTURES, values=True)
+    files[0].write_bytes(image_encoder(places=True))
+    assert_allclose(adopted(files, tmp_path / "model").encode_images(PICTURES, values=True), plain)
+
+
 def test_encoders_of_two_spaces_need_captions(files, tmp_path):
     files[1].write_bytes(text_encoder(width=5))
     with pytest.raises(DataError, match="gives vectors of 5 numbers, not of 3; .*captions"):
