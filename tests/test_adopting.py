@@ -32,6 +32,8 @@ def picture(colour: str, seed: int) -> bytes:
 
 NAMES = [colour for colour in COLOURS for _ in range(6)]
 PICTURES = [picture(colour, seed) for seed, colour in enumerate(NAMES)]
+# Three different ones alone would differ in two directions, too few for three bits.
+CAPTIONS = [f"{'a photo of ' * (seed % 2)}a {colour}" for seed, colour in enumerate(NAMES)]
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def adopted(files, folder, **options) -> Model:
     return adopt(*files, folder, **{"pictures": PICTURES, "bits": 3, "preparation": PLAIN, "length": 6} | options)
 
 
-@pytest.mark.parametrize("captions", [(), [f"a photo of a {name}" for name in NAMES]], ids=["alone", "captions"])
+@pytest.mark.parametrize("captions", [(), CAPTIONS], ids=["alone", "captions"])
 def test_a_sentence_is_nearest_to_the_pictures_that_it_describes(files, tmp_path, captions):
     model = adopted(files, tmp_path / "model", captions=captions)
     texts = model.encode_texts([f"a photo of a {name}" for name in COLOURS], values=True)
@@ -87,12 +89,23 @@ def test_text_encoders_with_and_without_a_mask_are_taken(files, tmp_path, text):
     assert len(adopted(files, tmp_path / "model").encode_texts(["red", "blue"])) == 2
 
 
+def test_a_text_encoder_that_wants_types_of_tokens_is_given_zeros(files, tmp_path):
+    plain = adopted(files, tmp_path / "plain").encode_texts(["a red", "blue"], values=True)
+    files[1].write_bytes(text_encoder(types=True))
+    assert_allclose(adopted(files, tmp_path / "typed").encode_texts(["a red", "blue"], values=True), plain)
+
+
+def test_a_picture_encoder_whose_vector_is_not_its_first_output_is_taken(files, tmp_path):
+    plain = adopted(files, tmp_path / "plain").encode_images(PICTURES, values=True)
+    files[0].write_bytes(image_encoder(places=True))
+    assert_allclose(adopted(files, tmp_path / "model").encode_images(PICTURES, values=True), plain)
+
+
 def test_encoders_of_two_spaces_need_captions(files, tmp_path):
     files[1].write_bytes(text_encoder(width=5))
     with pytest.raises(DataError, match="gives vectors of 5 numbers, not of 3; .*captions"):
         adopted(files, tmp_path / "model")
-    captions = [f"a photo of a {name}" for name in NAMES]
-    assert adopted(files, tmp_path / "model", captions=captions).bits == 3
+    assert adopted(files, tmp_path / "model", captions=CAPTIONS).bits == 3
 
 
 def test_more_bits_than_numbers_are_refused(files, tmp_path):
@@ -104,10 +117,10 @@ def test_more_bits_than_numbers_are_refused(files, tmp_path):
 def test_what_cannot_be_read_is_told_and_left_out_with_its_captions(files, tmp_path):
     broken = b"no picture"
     pictures = [*PICTURES[:9], broken, broken, *PICTURES[9:]]
-    captions = [f"a photo of a {name}" for name in [*NAMES[:9], "red", "blue", *NAMES[9:]]]
+    captions = [*CAPTIONS[:9], "a photo of a red", "a photo of a blue", *CAPTIONS[9:]]
     told = []
     model = adopted(files, tmp_path / "model", pictures=pictures, captions=captions, left_out=told.append)
-    without = adopted(files, tmp_path / "other", captions=[f"a photo of a {name}" for name in NAMES])
+    without = adopted(files, tmp_path / "other", captions=CAPTIONS)
     assert [str(error).partition(";")[0] for error in told] == ["the picture is no picture this program can read"]
     assert model.exported["pictures"] == len(PICTURES)
     assert model.encode_images(PICTURES) == without.encode_images(PICTURES)
@@ -129,7 +142,7 @@ def test_a_picture_is_read_once_and_several_at_a_time(files, tmp_path, monkeypat
     read_model = Model.read
     monkeypatch.setattr(Model, "read", counted)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    captions = [f"a photo of a {name}" for name in NAMES for _ in range(2)]
+    captions = [caption for caption in CAPTIONS for _ in range(2)]
     adopted(files, tmp_path / "model", pictures=[one for one in PICTURES for _ in range(2)], captions=captions)
     assert len(read) == len(PICTURES)
 
@@ -165,8 +178,7 @@ def test_what_is_no_network_is_said_of_the_user_s_own_file(files, tmp_path, plac
 
 def test_a_text_encoder_without_a_vector_is_refused_with_captions_too(files, tmp_path):
     files[1].write_bytes(text_encoder(pooled=False))
-    captions = [f"a photo of a {name}" for name in NAMES]
-    for options in ({}, {"captions": captions}):
+    for options in ({}, {"captions": CAPTIONS}):
         with pytest.raises(DataError, match=r"textual.onnx gives \(1, 6, 3\) for a sentence, and no vector; export"):
             adopted(files, tmp_path / "model", **options)
 
@@ -190,6 +202,14 @@ def test_more_bits_than_the_pictures_tell_apart_are_refused(head):
     with pytest.raises(DataError, match="these pictures differ in 11 directions, too few for 64 bits; .* at most 11"):
         head(images, images, 64)
     assert head(images, images, 11)["image_W"].shape == (100, 11)
+
+
+def test_more_bits_than_the_captions_tell_apart_are_refused():
+    rng = np.random.default_rng(0)
+    images, texts = rng.normal(size=(90, 70)), rng.normal(size=(3, 70))[np.arange(90) % 3]
+    with pytest.raises(DataError, match="these captions differ in 2 directions, too few for 64 bits; .* at most 2"):
+        paired_head(images, texts, 64)
+    assert paired_head(images, texts, 2)["text_W"].shape == (70, 2)
 
 
 def test_captions_go_with_pictures(files, tmp_path):

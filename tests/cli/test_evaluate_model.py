@@ -7,7 +7,7 @@ from small_training import DATA, run
 
 from deepbinaries.datasets import load
 from deepbinaries.datasets.protocols import make_split
-from deepbinaries.evaluation import evaluate_parts
+from deepbinaries.evaluation import PairedItems, Rules, evaluate, evaluate_parts
 from deepbinaries.model import Model
 
 BOTH = ["image_to_text", "text_to_image"]
@@ -93,7 +93,8 @@ def test_nothing_is_told_of_its_own_split(trained, features, capsys):
     ("options", "code", "word"),
     [
         (["--labels", "labels.json"], 2, "--labels goes with files of codes"),
-        (["--paired"], 2, "--paired goes with files of codes"),
+        (["--paired", "--gallery", "clean"], 2, "take the gallery with-queries"),
+        (["--paired", "--direction", "text_to_text"], 2, "take the gallery with-queries, and ask image_to_text"),
         (["--ranking", "cosine"], 2, "--ranking goes with files of codes"),
         (["--gallery", "dirty"], 2, "dirty"),
         (["--direction", "text_to_sound"], 2, "text_to_sound"),
@@ -104,6 +105,50 @@ def test_what_does_not_go_with_a_model_is_one_line(trained, features, capsys, op
     assert run("evaluate", trained, *DATA, "--features", features, *options) == code
     (line,) = capsys.readouterr().err.splitlines()
     assert word in line
+
+
+@pytest.fixture
+def captioned(tmp_path):
+    """A folder of pictures with captions and without labels, as options."""
+    scenes = load("scenes", items=20)
+    (tmp_path / "captioned").mkdir()
+    for row in range(20):
+        picture = tmp_path / "captioned" / f"{row}.jpg"
+        picture.write_bytes(scenes.picture(row))
+        picture.with_suffix(".txt").write_text("\n".join(scenes.sentences(row)))
+    return "folder", "--root", tmp_path / "captioned", "--split", "fraction:0.5", "--features", tmp_path / "features"
+
+
+def test_captions_without_labels_are_judged_as_pairs(trained, captioned, capsys):
+    assert run("evaluate", trained, *captioned, "--paired", "--json") == 0
+    reports = json.loads(capsys.readouterr().out)["reports"]
+    assert [report["direction"] for report in reports] == BOTH
+    for report in reports:
+        rules = report["score"]["rules"]
+        assert (rules["relevance"], rules["gallery"]) == ("same item", "with-queries")
+        assert {"hit@1", "hit@10", "median rank"} <= report["metrics"]["values"].keys()
+        assert report["chance"] < 0.3  # one of twenty is relevant
+
+
+def test_a_pair_s_score_is_that_of_codes_of_all_items(trained, captioned, capsys):
+    assert run("evaluate", trained, *captioned, "--paired", "--direction", "text_to_image", "--json") == 0
+    (report,) = json.loads(capsys.readouterr().out)["reports"]
+    pictures = load("folder", captioned[2])
+    parts = make_split("fraction:0.5", pictures).parts(pictures)
+    model = Model.from_pretrained(trained, device="cpu")
+    texts = model.encode_texts([pictures.sentences(row)[0] for row in parts.query])
+    images = model.encode_images([pictures.picture(row) for row in range(20)])
+    pairs = PairedItems.from_ids(parts.query.astype(str).tolist(), [str(row) for row in range(20)])
+    slow = evaluate(texts, images, pairs=pairs, rules=Rules(relevance="same item"), direction="text_to_image")
+    assert report["metrics"]["values"]["hit@10"] == pytest.approx(slow.metrics["hit@10"], abs=0.1)
+
+
+def test_captions_without_labels_are_told_how_to_be_judged(trained, captioned, capsys):
+    assert run("evaluate", trained, *captioned) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "captioned have no labels" in line
+    assert "add --paired" in line
+    assert "--labels-from-captions" in line
 
 
 @pytest.mark.parametrize("options", [["--root", "here"], ["--split", "coco"], ["--device", "cpu"]])

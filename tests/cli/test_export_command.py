@@ -1,6 +1,7 @@
 """`deepbinaries export`, and every command that then works where torch cannot be imported."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -76,6 +77,23 @@ def test_it_says_that_pictures_were_drawn_and_how_to_give_others(trained, photog
     assert "--check FOLDER proves it on your own" in err
     assert run("export", trained, "--out", tmp_path / "n", "--check", photographs) == 0
     assert "drawn" not in "".join(capsys.readouterr())
+
+
+def test_a_picture_that_cannot_be_read_is_left_out_by_name(trained, photographs, tmp_path, capsys):
+    checked = shutil.copytree(photographs, tmp_path / "checked")
+    (checked / "0.jpg").write_bytes(b"no picture")
+    assert run("export", trained, "--out", tmp_path / "m", "--check", checked, "--json", "--force") == 0
+    out, err = capsys.readouterr()
+    assert err.count("left out: ") == err.count("0.jpg") == 1
+    assert json.loads(out)["agreement"]["pictures"]["items"] == 3
+
+
+def test_pictures_of_which_none_can_be_read_prove_nothing(trained, tmp_path, capsys):
+    (tmp_path / "checked").mkdir()
+    (tmp_path / "checked" / "0.jpg").touch()
+    assert run("export", trained, "--out", tmp_path / "m", "--check", tmp_path / "checked") == 3
+    assert "no picture in" in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
 
 
 def test_a_model_of_the_package_is_known_by_its_name_and_is_exported_already(tmp_path, capsys):

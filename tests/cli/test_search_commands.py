@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import sys
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
@@ -53,6 +54,14 @@ def test_a_sentence_finds_as_many_pictures_as_are_asked_for(capsys):
     assert len(answer["hits"]) == 3
     assert answer["reordered"]
     assert answer["certificate"]["exact"]
+
+
+@pytest.mark.usefixtures("inside")
+@pytest.mark.parametrize("away", ["-beach", "-flower", "-kite", "-some sand"])
+def test_a_word_behind_a_minus_is_no_option(capsys, away):
+    answer = answer_of(capsys, "a dog", away, "--all", "-k3")
+    assert answer == {**answer_of(capsys, "a dog", "-", away[1:], "--all", "-k", 3), "certificate": ANY}
+    assert len(answer["hits"]) <= 3
 
 
 @pytest.mark.usefixtures("inside")
@@ -153,6 +162,10 @@ def test_a_contact_sheet_is_a_page_without_anything_foreign(inside, tmp_path, ca
         (["a dog", "--strong", "--all"], 2, "opposites"),
         (["gone.jpg"], 2, "is not there"),
         (["a dog", "-"], 2, "is empty"),
+        (["-beach"], 2, 'add what you look for in front, such as "a dog" - "a boat"'),
+        (["a dog", "-x"], 2, "No such option: -x"),
+        (["a dog", "--beach"], 2, "No such option: --beach"),
+        (["id:nothing"], 2, "'id:nothing' is no id of a picture"),
         (["a dog", "--index", "elsewhere"], 3, "there is no index of photographs in elsewhere"),
         (["id:" + "0" * 32], 3, "there is no picture"),
         (["a dog", "--model", "elsewhere"], 2, "no model is called 'elsewhere', and no folder either"),
@@ -171,6 +184,17 @@ def test_a_second_run_takes_the_index_s_own_model_and_encodes_nothing(photograph
     out, err = capsys.readouterr()
     assert json.loads(out)["unchanged"] == 9
     assert "1 file was skipped: it is empty" in err
+
+
+def test_a_length_that_no_code_has_is_refused_on_an_index_that_is_there(photographs, capsys):
+    assert run("index", photographs, "--bits", 0) == 2
+    assert "this model has no codes of 0 bits" in capsys.readouterr().err
+
+
+def test_a_length_that_no_code_has_leaves_nothing_behind(trained, tmp_path, capsys):
+    assert run("index", tmp_path, "--bits", 0, "--model", trained) == 2
+    assert "this model has no codes of 0 bits" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_interrupted_run_says_how_far_it_came(photographs, capsys, monkeypatch):

@@ -229,6 +229,64 @@ def test_what_is_no_word_has_no_nearest_one():
     assert alphabet.nearest("🐶") is None
 
 
+# The words that captions used, where the others come from elsewhere
+
+NEWSWIRE = ("the", "do", "king", "house", "trial", "floor", "dog", "skiing", "horse", "train", "flower", "elefant")
+CAPTIONS = [*["a dog"] * 4, *["the horse"] * 5, *["skiing by train", "a flower"] * 3, "an elefant", "elefant"]
+
+
+@pytest.fixture
+def spoken():
+    """A vocabulary of newswire, which knows what captions speak of."""
+    known = Vocabulary([*NEWSWIRE, "elephant"])
+    return Vocabulary(known.words, spoken=(*known.spoken_in(CAPTIONS), "elephant"))
+
+
+def test_spoken_words_are_ordered_by_their_captions_and_else_as_in_the_vocabulary():
+    assert Vocabulary(NEWSWIRE).spoken_in(CAPTIONS) == ("the", "horse", "dog", "skiing", "train", "flower")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("dgo", "dog"), ("hourse", "horse"), ("trian", "train"), ("sking", "skiing"), ("flowr", "flower")],
+)
+def test_of_equally_near_words_the_one_is_meant_that_captions_use(spoken, typed, meant):
+    assert Vocabulary(spoken.words).nearest(typed) != meant
+    assert spoken.nearest(typed) == meant
+
+
+def test_a_nearer_word_that_no_caption_used_still_wins(spoken):
+    assert spoken.nearest("housee") == "house"
+
+
+def test_for_a_known_word_that_no_caption_used_one_is_offered_that_one_did(spoken):
+    assert spoken.nearest("elefant") == "elefant"
+    assert spoken.nearest_spoken("Elefant") == "elephant"
+    assert spoken.nearest_spoken("dog") is None
+    assert spoken.nearest_spoken("🐶") is None
+    assert Vocabulary(NEWSWIRE).nearest_spoken("elefant") is None
+
+
+def test_spoken_words_survive_the_file_and_have_a_part_in_the_digest(tmp_path, spoken):
+    spoken.save(tmp_path / "words.json")
+    loaded = Vocabulary.load(tmp_path / "words.json")
+    assert (loaded, loaded.spoken) == (spoken, spoken.spoken)
+    assert spoken != Vocabulary(spoken.words)
+    assert spoken.digest != Vocabulary(spoken.words).digest
+
+
+def test_a_vocabulary_without_spoken_words_keeps_its_digest():
+    assert Vocabulary(["a", "dog"]).digest == "2382bd17458dfceed0d1b2a27f3caff1cf6b603b068271ca903ab658a48afe06"
+
+
+@pytest.mark.parametrize(
+    ("spoken", "why"), [(["cat"], "'cat' is not among the words"), (["dog", "dog"], "'dog' twice"), ([""], "is empty")]
+)
+def test_spoken_words_are_known_ones_and_each_stands_once(spoken, why):
+    with pytest.raises(DataError, match=why):
+        Vocabulary(["a", "dog"], spoken=spoken)
+
+
 # On disk
 
 
@@ -313,6 +371,11 @@ def test_another_version_is_named_with_the_one_that_is_read(saved):
         {"words": ["a", 1]},
         {"words": ["a", "a"]},
         {"words": None},
+        {"spoken": "a"},
+        {"spoken": ["a", 1]},
+        {"spoken": ["a", "a"]},
+        {"spoken": ["cat"]},
+        {"spoken": None},
         {"tokens": {"length": 0}},
         {"tokens": {"lenght": 12}},
         {"tokens": []},

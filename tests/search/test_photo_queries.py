@@ -39,6 +39,49 @@ def test_only_the_first_unknown_words_are_compared_with_all_known_ones(monkeypat
     assert len(looked_up) == min(LOOKED_UP, len(told))
 
 
+def test_where_nothing_is_found_a_word_that_no_caption_used_is_told_with_the_nearest_that_one_did(library):
+    library.index()
+    known = library.by.model.vocabulary.words
+    library.by.model.vocabulary = Vocabulary([*known, "whine"], spoken=["red", "whine"])
+    with library.open() as collection:
+        note = "'white' stands in none of the captions that the model learnt from; did you mean 'whine'?"
+        assert collection.by_text("white").notes == (note,)
+        assert not collection.by_text("red").notes
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["a dog", "-beach"], [("a dog", 1), ("beach", -1)]),
+        (["a dog", "-some sand"], [("a dog", 1), ("some sand", -1)]),  # what a shell leaves of -"some sand"
+        (["a", "dog", "-beach", "in", "snow"], [("a dog in snow", 1), ("beach", -1)]),
+        (["a dog -beach in snow"], [("a dog in snow", 1), ("beach", -1)]),
+        (['a dog -"some sand"'], [("a dog", 1), ("some sand", -1)]),
+        (["a dog -“some sand” -beach"], [("a dog", 1), ("some sand", -1), ("beach", -1)]),
+        (["-beach", "a dog"], [("a dog", 1), ("beach", -1)]),
+        (["a dog", "-2:beach", "+", "snow"], [("a dog", 1), ("snow", 1), ("beach", -2)]),
+        (["a black-and-white dog"], [("a black-and-white dog", 1)]),
+        (["a dog -- in snow"], [("a dog -- in snow", 1)]),
+    ],
+)
+def test_a_minus_in_front_of_a_word_takes_it_away(words, parts):
+    assert [(part.what, part.weight) for part in parse(words)] == parts
+
+
+def test_a_picture_whose_name_holds_a_minus_is_that_picture(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dog -beach.jpg").touch()
+    ((part,), (away,)) = parse(["dog -beach.jpg"]), parse(["red", "-dog -beach.jpg"])[1:]
+    assert (part.kind, str(part.what), part.weight) == ("picture", "dog -beach.jpg", 1)
+    assert (away.kind, str(away.what), away.weight) == ("picture", "dog -beach.jpg", -1)
+
+
+@pytest.mark.parametrize("text", ["id:nothing", "id:00ff", "id:", "id:" + "A" * 32, "2:id:00ff"])
+def test_what_begins_as_an_id_and_is_none_is_refused(text):
+    with pytest.raises(UsageError, match="is no id of a picture; give id: and the 32 hexadecimal digits"):
+        parse(["a dog", "+", text])
+
+
 @pytest.mark.parametrize("words", [f"2:{LONG}", f"2:{LONG} {LONG}"])
 def test_a_weighed_sentence_may_be_longer_than_any_name(words):
     (part,) = parse([words])

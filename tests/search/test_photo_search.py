@@ -350,8 +350,9 @@ def test_queries_that_make_no_sense_are_refused(words):
 
 
 def test_a_query_that_only_takes_away_or_cancels_out_is_refused(collection):
-    with pytest.raises(UsageError, match="nothing is asked for"):
-        collection.search(parse(["-", "red"]))
+    for words in (["-", "red"], ["-red"], ["-red", "-", "blue"]):
+        with pytest.raises(UsageError, match='only what is to be left out is said; add .* such as "a dog" - "a boat"'):
+            collection.search(parse(words))
     with pytest.raises(UsageError, match="cancel each other out"):
         collection.search(parse(["red", "-", "red"]))
 

@@ -25,6 +25,24 @@ def test_a_lone_minus_takes_away(client):
     assert {path.split("/")[0] for path in paths(found)} == {"reds"}
 
 
+def test_a_minus_in_front_of_a_word_takes_it_away(client):
+    lone = client.get("/v1/search", params={"q": "red - blue - the green", "least": "none"})
+    for q in ('red -blue -"the green"', '-blue red -"the green"'):
+        assert paths(client.get("/v1/search", params={"q": q, "least": "none"})) == paths(lone)
+
+
+def test_what_is_only_to_be_left_out_finds_nothing(client):
+    answer = client.get("/v1/search", params={"q": "-red"})
+    assert answer.status_code == 400
+    assert "add what you look for in front" in answer.text
+
+
+def test_what_begins_as_an_id_and_is_none_is_refused(client):
+    answer = client.get("/v1/search", params={"q": "id:nothing"})
+    assert answer.status_code == 400
+    assert "is no id of a picture" in answer.text
+
+
 def test_the_answer_says_which_word_it_did_not_know(client):
     answer = client.get("/v1/search", params={"q": "a rde"}).json()
     assert answer["unknown"] == [{"word": "rde", "nearest": "red"}]

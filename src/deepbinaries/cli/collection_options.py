@@ -75,11 +75,11 @@ def model_to_index_by(
     if not chosen and (index / CONFIG).is_file() and (layout := read_layout(index)).generation:
         facts = generation_facts(layout.home)
         maker(facts, index)  # where it is gone, another one would make everything anew without being asked to
-        chosen, bits = str(facts["folder"]), bits or facts.get("bits")
+        chosen, bits = str(facts["folder"]), facts.get("bits") if bits is None else bits
     found = given_model(chosen or default(), device, backbone_weights, proposer_path, bits)
     if found is None:
         raise UsageError(
             "no model was given to look at the photographs with",
             next_step="give --model FOLDER; `deepbinaries demo` and `deepbinaries train` make one",
         )
-    return found
+    return found.proven()  # before a folder is made for what it cannot do

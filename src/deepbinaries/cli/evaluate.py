@@ -14,7 +14,7 @@ from deepbinaries.cli.output import AsJson, free_file, say, write_json, write_te
 from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, ProposerPath
 from deepbinaries.errors import UsageError, unknown_name
 
-OF_CODES = ("labels", "ids", "paired", "ranking", "without_itself")
+OF_CODES = ("labels", "ids", "ranking", "without_itself")
 OF_MODELS = (
     *("root", "split", "split_set", "seed", "labels_from_captions", "dataset_set", "features"),
     *("device", "backbone_weights", "proposer_path"),
@@ -45,7 +45,12 @@ def evaluate(
             help="Ids of the queries, then of the gallery, one a line: equal ids are pairs. Instead of labels."
         ),
     ] = None,
-    paired: Annotated[bool, typer.Option("--paired", help="Row i of both files is a pair. Instead of labels.")] = False,
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired", help="Row i of both files is a pair; for a model, each picture and its sentence. Not by labels."
+        ),
+    ] = False,
     ignore_label: Annotated[list[str] | None, typer.Option(help="Leave a label out of relevance, repeatable.")] = None,
     variant: Annotated[str, typer.Option(help="map@all, map@K/min, map@K/all or map@K/found.")] = "map@all",
     ties: Annotated[str, typer.Option(help="expected, best, worst or by_row.")] = "expected",
@@ -53,7 +58,10 @@ def evaluate(
     ranking: Annotated[str, typer.Option(help="hamming; inner or cosine rank real values.")] = "hamming",
     galleries: Annotated[
         list[str] | None,
-        typer.Option("--gallery", help="database, clean or with-queries; for a model repeatable. Default: database."),
+        typer.Option(
+            "--gallery",
+            help="database, clean or with-queries; for a model repeatable. Default: database, or for pairs the last.",
+        ),
     ] = None,
     direction: Annotated[
         str | None,
@@ -108,10 +116,12 @@ def evaluate(
             model,
             *load_dataset(gallery, root, split, split_set, seed, dataset_set, labels_from_captions),
             ignored=ignore_label or (),
-            galleries=kinds,
+            # No other gallery holds what belongs to a query.
+            galleries=galleries or ["with-queries" if paired else "database"],
             directions=[direction] if direction else BOTH,
             rules=rules,
             extras=extras,
+            paired=paired,
             features=features or files.cache_folder() / "features",
         )
         content = model_as_json(place_of(queries), reports)

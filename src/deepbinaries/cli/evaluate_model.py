@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepbinaries.cli.output import complain
+from deepbinaries.errors import UsageError
 from deepbinaries.files import read_json
 from deepbinaries.model_folder import CONFIG
 
@@ -28,13 +29,22 @@ def judge_model(
     directions: Sequence[str],
     rules: "Rules",
     extras: "Extras",
+    paired: bool,
     features: Path,
 ) -> "list[Report]":
-    """The reports of a model, a gallery after the other; `features` is where those of the pictures are kept."""
+    """The reports of a model, a gallery after the other; `features` is where those of the pictures are kept.
+
+    `paired`, a picture and its own sentence are relevant to each other, else items that share a label.
+    """
     from deepbinaries.experiments.scores import score_parts
     from deepbinaries.features import prepare
 
     parts = split.parts(dataset, ignore_labels=ignored)
+    if not (paired or parts.labels.names):
+        raise UsageError(
+            f"the items of {dataset.name} have no labels, which would say what is relevant",
+            next_step="add --paired, which asks for each one's own picture or sentence, or --labels-from-captions",
+        )
     _tell_of_another_split(model, dataset, split)
     read = model.trained_on.get("read", "first")
     prepared = prepare(dataset, parts, model.encoder, features, vocabulary=model.vocabulary, read=read)
@@ -46,6 +56,7 @@ def judge_model(
         directions=directions,
         rules=rules,
         extras=extras,
+        paired=paired,
         tell=complain,
     )
     return list(reports.values())

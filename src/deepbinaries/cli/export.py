@@ -2,12 +2,16 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deepbinaries.cli.output import AsJson, complain, free_path, write_json, write_text
 from deepbinaries.cli.train import BackboneWeights, ProposerPath
+from deepbinaries.errors import DataError, PictureError
+
+if TYPE_CHECKING:
+    from deepbinaries.model import Model
 
 MOST_CHECKED = 256  # pictures; torch and onnxruntime both encode them
 
@@ -40,13 +44,12 @@ def export(
 
     Example: deepbinaries export model --out small --precision fp16 --check ~/Pictures
     """
-    from deepbinaries.cli.encode import picture_files
     from deepbinaries.exporting import export as write_exported
     from deepbinaries.model import Model
 
     free_path(out)
-    pictures = picture_files([check])[:MOST_CHECKED] if check is not None else []
     opened = Model.from_pretrained(model, device="cpu", backbone_weights=backbone_weights, proposer_path=proposer_path)
+    pictures = _readable(opened, check) if check is not None else []
     agreement = write_exported(
         opened, out, pictures=pictures, precision=precision.value, proposer_path=proposer_path, force=force
     )
@@ -61,3 +64,21 @@ def export(
     write_text("\n".join(lines))
     if check is None:
         complain("it was proven on drawn pictures; --check FOLDER proves it on your own")
+
+
+def _readable(model: "Model", folder: Path) -> list[Path]:
+    """The first pictures of a folder that can be read; those that cannot are named."""
+    from deepbinaries.cli.encode import picture_files
+
+    readable: list[Path] = []
+    files = iter(picture_files([folder]))
+    while len(readable) < MOST_CHECKED and (file := next(files, None)) is not None:
+        try:
+            model.read(file)
+        except PictureError as error:
+            complain(f"left out: {error}")
+        else:
+            readable.append(file)
+    if not readable:
+        raise DataError(f"no picture in {folder} can be read", next_step="give another folder")
+    return readable

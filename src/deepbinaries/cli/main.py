@@ -28,7 +28,7 @@ from deepbinaries.cli.index import import_codes, index, watch
 from deepbinaries.cli.output import AsJson, complain, write_json, write_table, write_text
 from deepbinaries.cli.report import app as report_app
 from deepbinaries.cli.reproduce import reproduce
-from deepbinaries.cli.search import search
+from deepbinaries.cli.search import Searching, search
 from deepbinaries.cli.serve import serve
 from deepbinaries.cli.train import train
 from deepbinaries.errors import Error, UsageError
@@ -50,7 +50,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(index)
-app.command()(search)
+app.command(cls=Searching)(search)
 app.command()(serve)
 app.command()(status)
 app.command()(watch)

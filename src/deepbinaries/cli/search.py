@@ -1,15 +1,17 @@
 """`deepbinaries search`: sentences, pictures and known items find photographs."""
 
 import os
+import re
 import sys
 import tempfile
 import webbrowser
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand
 
 from deepbinaries.cli.collection_options import IndexAt, ModelAt, model_to_search_by
 from deepbinaries.cli.output import AsJson, complain, free_file, write_json, write_table
@@ -18,11 +20,29 @@ from deepbinaries.cli.search_codes import codes_at, search_codes
 from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
 from deepbinaries.errors import UsageError
 from deepbinaries.files import written_whole
+from deepbinaries.language.tokens import collapse
 
 if TYPE_CHECKING:
     from deepbinaries.search import Answer, Collection, Hit
 
 NOTHING = 1  # the exit code
+
+_MINUS = re.compile(r"-([^\s-].+)", re.DOTALL)
+
+
+class Searching(TyperCommand):
+    """A command to which -beach is a word that is taken away and no option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Hide the minus of words behind a space, which a query does not mind."""
+        letters = {name[1] for option in self.get_params(ctx) for name in option.opts if len(name) == len("-k")}
+
+        def is_word(argument: str) -> bool:
+            match = _MINUS.fullmatch(argument)
+            # Of short options such as -k5 or -f0 all is a letter of theirs, or a number.
+            return match is not None and not all(letter in letters or letter.isdigit() for letter in match[1])
+
+        return super().parse_args(ctx, [f" {argument}" if is_word(argument) else argument for argument in args])
 
 
 class Sort(StrEnum):
@@ -35,7 +55,8 @@ class Sort(StrEnum):
 
 def search(
     query: Annotated[
-        list[str], typer.Argument(help="A sentence, a picture's path or id:...; a lone + or - adds or takes away.")
+        list[str],
+        typer.Argument(help="A sentence, a picture's path or id:...; a lone + or - adds or takes away, as does -word."),
     ],
     index: IndexAt = None,
     count: Annotated[int, typer.Option("--count", "-k", help="How many hits a page has.")] = 20,
@@ -62,7 +83,7 @@ def search(
 ) -> None:
     """Find photographs by a sentence, by a picture, or by several of both.
 
-    Examples: deepbinaries search "a dog on a beach"; deepbinaries search "2:a dog" + pool.jpg - "a boat"
+    Examples: deepbinaries search "a dog on a beach"; deepbinaries search "2:a dog" + pool.jpg -boat -"some sand"
     """
     from deepbinaries.search import Collection, Filter, parse
     from deepbinaries.search.looks import ALIKE
@@ -103,7 +124,7 @@ def search(
             kind="sentences" if sentences else "pictures",
         )
         if sheet is not None or open_:
-            _show(collection, " ".join(query), answer, sheet, open_)
+            _show(collection, collapse(" ".join(query)), answer, sheet, open_)
         if as_json:
             write_json({"photographs": str(collection.photographs), **answer.to_json()})
         elif files_only or null:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from deepbinaries.codes import Codes
 from deepbinaries.datasets import Dataset, Parts, digest
 from deepbinaries.errors import UsageError
-from deepbinaries.evaluation.relevance import in_words
+from deepbinaries.evaluation.relevance import PairedItems, in_words
 from deepbinaries.evaluation.report import Report
 from deepbinaries.evaluation.rules import Rules
 from deepbinaries.evaluation.scoring import HEADLINE, evaluate, evaluate_values
@@ -27,11 +27,13 @@ def evaluate_parts(
     kind: str = "database",
     direction: str,
     rules: Rules = HEADLINE,
+    paired: bool = False,
     **settings: Any,
 ) -> Report:
     """The report of codes whose rows are `parts.query` and `parts.gallery(kind)`; settings as for `evaluate`.
 
-    Real values, (n, width), are ranked as `rules.ranking` says; settings as for `evaluate_values`.
+    Relevant is what shares a label with the query or, `paired`, the query's own picture or sentence alone. Real values,
+    (n, width), are ranked as `rules.ranking` says; settings as for `evaluate_values`.
 
     >>> from deepbinaries.datasets import load
     >>> from deepbinaries.datasets.splits import by_fraction
@@ -51,7 +53,19 @@ def evaluate_parts(
             f"{len(rows):,} items of the gallery {kind!r}",
             next_step="encode the rows parts.query and parts.gallery(kind), in this order",
         )
-    rules = replace(rules, gallery=kind, relevance=in_words(parts.ignored))
+    if paired:
+        if kind != "with-queries" or direction in SAME_SIDE:
+            raise UsageError(
+                f"no picture meets its own sentence where {direction} searches the gallery {kind}",
+                next_step="take the gallery with-queries, and ask image_to_text or text_to_image",
+            )
+        ids = dataset.ids
+        relevance = "same item"
+        settings["pairs"] = PairedItems.from_ids([ids[row] for row in parts.query], [ids[row] for row in rows])
+    else:
+        relevance = in_words(parts.ignored)
+        settings["query_labels"], settings["gallery_labels"] = map(parts.labels.select, (parts.query, rows))
+    rules = replace(rules, gallery=kind, relevance=relevance)
     if direction in SAME_SIDE and kind == "with-queries":
         rules = replace(rules, itself="left out")
         settings["own"] = np.searchsorted(rows, parts.query)
@@ -59,8 +73,6 @@ def evaluate_parts(
     return judge(
         queries,
         gallery,
-        query_labels=parts.labels.select(parts.query),
-        gallery_labels=parts.labels.select(rows),
         rules=rules,
         direction=direction,
         dataset={"name": dataset.name, "digest": digest(dataset)},

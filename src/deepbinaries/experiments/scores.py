@@ -55,6 +55,7 @@ def score_parts(
     directions: Sequence[str] = BOTH,
     rules: Rules = HEADLINE,
     extras: Extras = BESIDE,
+    paired: bool = False,
     unified: bool = False,
     also: Callable[[str, str, Any, Any], None] | None = None,
     device: str | None = None,
@@ -63,10 +64,10 @@ def score_parts(
     """The report of each gallery in each direction, under keys such as ("clean", "text_to_image").
 
     A hasher that names a `ranking` of its own, such as "cosine", is ranked by its values, any other by the codes of
-    their signs. With `unified`, gallery items have one code of both views, by its `encode_pair`. Items whose picture
-    could not be read neither ask nor are found; `tell` is told how many there are. `parts` may be other ones than the
-    source's own. `also` is given each gallery and direction with what asks and what is searched. Codes are compared on
-    the `device`, as by `evaluate`.
+    their signs. `paired`, a picture and its own sentence alone are relevant to each other. With `unified`, gallery
+    items have one code of both views, by its `encode_pair`. Items whose picture could not be read neither ask nor are
+    found; `tell` is told how many there are. `parts` may be other ones than the source's own. `also` is given each
+    gallery and direction with what asks and what is searched. Codes are compared on the `device`, as by `evaluate`.
     """
     for direction in directions:
         if direction not in DIRECTIONS:
@@ -109,6 +110,7 @@ def score_parts(
                 kind=kind,
                 direction=direction,
                 rules=rules,
+                paired=paired,
                 **more,
             )
     return found

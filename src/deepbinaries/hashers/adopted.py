@@ -48,7 +48,7 @@ class AdoptedSettings:
 
 
 class TextEncoder:
-    """An ONNX file that takes token ids, and a mask if it wants one, and gives a vector a sentence."""
+    """An ONNX file that takes token ids, with a mask and types of tokens if it wants them: a vector a sentence."""
 
     def __init__(self, content: bytes, path: Path, *, pad_id: int = 0):
         self.content = content
@@ -57,11 +57,11 @@ class TextEncoder:
         self._session = open_network(content, path)
         self._inputs = self._session.get_inputs()
         wrong = [found.name for found in self._inputs if found.type not in INTEGERS]
-        if wrong or not 1 <= len(self._inputs) <= 2 or not self._ids():
+        if wrong or [_kind(found.name) for found in self._inputs].count("ids") != 1:
             names = ", ".join(found.name for found in self._inputs)
             raise DataError(
-                f"{path} takes {names}, not token ids and at most a mask beside them",
-                next_step="export the text encoder with the inputs input_ids and attention_mask",
+                f"{path} takes {names}, not token ids and at most a mask and types of tokens beside them",
+                next_step="export the text encoder with the inputs input_ids, attention_mask and token_type_ids",
             )
 
     def vectors(self, tokens: NDArray[np.int32], width: int | None = None) -> NDArray[np.float32]:
@@ -72,15 +72,11 @@ class TextEncoder:
         found = [self._vector(row[None], width) for row in tokens]
         return np.concatenate(found) if found else np.empty((0, width or 0), dtype=np.float32)
 
-    def _ids(self) -> list[Any]:
-        return [found for found in self._inputs if "mask" not in found.name]
-
     def _vector(self, tokens: NDArray[np.int32], width: int | None) -> NDArray[np.float32]:
         there = tokens > 0
-        ids = np.where(there, tokens - 1, self._pad_id)
-        given = {
-            found.name: (there if "mask" in found.name else ids).astype(INTEGERS[found.type]) for found in self._inputs
-        }
+        # All tokens are of the first type: a second one would be for a second sentence.
+        known = {"ids": np.where(there, tokens - 1, self._pad_id), "mask": there, "types": np.zeros_like(tokens)}
+        given = {found.name: known[_kind(found.name)].astype(INTEGERS[found.type]) for found in self._inputs}
         try:
             outputs = self._session.run(None, given)
         except Exception as error:  # onnxruntime's errors have no family of their own
@@ -154,10 +150,17 @@ class AdoptedPair:
         return values
 
 
+def _kind(name: str) -> str:
+    """What an input of a text encoder takes, as its name tells."""
+    if "mask" in name:
+        return "mask"
+    return "types" if "token_type" in name or "segment" in name else "ids"
+
+
 def shared_head(images: NDArray[Any], texts: NDArray[Any], bits: int, seed: int = 0) -> dict[str, NDArray[Any]]:
     """The head for vectors (n, d) of one space; `texts` are any sentences: only their mean is taken."""
     X, mean = _centred(images, bits, "picture")
-    check_directions(X, bits)
+    check_directions(X, bits, "picture")
     if texts.shape[1] != images.shape[1]:
         raise DataError(
             f"pictures have {images.shape[1]} numbers and sentences {texts.shape[1]}: that is no common space",
@@ -171,7 +174,8 @@ def shared_head(images: NDArray[Any], texts: NDArray[Any], bits: int, seed: int 
 def paired_head(images: NDArray[Any], texts: NDArray[Any], bits: int, seed: int = 0) -> dict[str, NDArray[Any]]:
     """The head for vectors (n, d) and (n, e) of which row i of both belong together."""
     (X, mean_x), (Y, mean_y) = _centred(images, bits, "picture"), _centred(texts, bits, "text")
-    check_directions(X, bits)
+    check_directions(X, bits, "picture")
+    check_directions(Y, bits, "caption")
     Wx, Wy = _whitening(X), _whitening(Y)
     U, agreement, Vt = np.linalg.svd(Wx.T @ (X.T @ Y / len(X)) @ Wy, full_matrices=False)
     Wx, Wy = Wx @ U[:, :bits] * agreement[:bits], Wy @ Vt.T[:, :bits] * agreement[:bits]
@@ -205,12 +209,12 @@ def unit(vectors: NDArray[Any]) -> Floats:
     return scaled
 
 
-def check_directions(X: Floats, bits: int) -> None:
+def check_directions(X: Floats, bits: int, side: str) -> None:
     """Refuse centred vectors that differ in fewer directions than there are bits: the other bits would be noise."""
     directions = int(np.linalg.matrix_rank(X.T @ X, hermitian=True))
     if directions < bits:
         raise DataError(
-            f"these pictures differ in {directions} directions, too few for {bits} bits",
+            f"these {side}s differ in {directions} directions, too few for {bits} bits",
             next_step=f"give some hundred different ones, or ask for at most {directions} bits",
         )
 

@@ -90,6 +90,9 @@ class Tokenizer:
     def nearest(self, word: str) -> None:
         """Nothing: no word is unknown."""
 
+    def nearest_spoken(self, word: str) -> None:
+        """Nothing: what captions used is not told."""
+
     def save(self, path: str | Path) -> None:
         """Write the tokenizer as JSON, at once or not at all."""
         facts = {"format": FORMAT, "version": VERSION, "length": self.settings.length, "tokenizer": self.content}

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -57,22 +58,21 @@ class Reading:
 class Vocabulary:
     """Known words and their ids: `pad` is 0, `unk` 1, `eos` 2, then the words from 3 on, in their order.
 
-    `words` leaves the three special tokens out; `len(vocabulary)` counts every id, as an embedding needs it.
+    `words` leaves the three special tokens out; `len(vocabulary)` counts every id, as an embedding needs it. Where the
+    words come from elsewhere than the training's captions, `spoken` names those that these used, most frequent first.
 
     >>> vocabulary = Vocabulary.from_sentences(["a dog", "a cat", "a dog"], minimum_count=2)
     >>> vocabulary.words, len(vocabulary)
     (('a', 'dog'), 5)
     """
 
-    def __init__(self, words: Sequence[str], settings: TokenSettings = PAPER):
-        self.words = tuple(words)
+    def __init__(self, words: Sequence[str], settings: TokenSettings = PAPER, *, spoken: Sequence[str] = ()):
+        self.words = _proven(words, "the vocabulary")
         self.settings = settings
-        if not all(isinstance(word, str) and word for word in self.words):
-            raise DataError("a word of the vocabulary is empty or no text", next_step="leave it out")
+        self.spoken = _proven(spoken, "the list of spoken words")
         self._id_of = {word: id_ for id_, word in enumerate(self.words, start=FIRST_WORD)}
-        if len(self._id_of) != len(self.words):
-            repeated = next(word for word, count in Counter(self.words).items() if count > 1)
-            raise DataError(f"the vocabulary holds {repeated!r} twice", next_step="give every word once")
+        if foreign := [word for word in self.spoken if word not in self._id_of]:
+            raise DataError(f"the spoken word {foreign[0]!r} is not among the words", next_step="leave it out")
 
     @classmethod
     def from_sentences(
@@ -101,6 +101,17 @@ class Vocabulary:
             )
         frequent.sort(key=lambda word: (-counts[word], word))
         return cls(frequent[:maximum_words], settings)
+
+    def spoken_in(self, sentences: Iterable[str], *, minimum_count: int = 3) -> tuple[str, ...]:
+        """The known words that sentences use so many times, the most frequent first, equal counts in their order here.
+
+        >>> Vocabulary(["the", "do", "dog"]).spoken_in(["A dog.", "the dog", "adog"], minimum_count=1)
+        ('dog', 'the')
+        """
+        counts = Counter(word for sentence in each_sentence(sentences) for word in words(sentence, self.settings))
+        # Words come in their order, and sorting keeps it among equals.
+        used = [word for word in self.words if counts[word] >= minimum_count]
+        return tuple(sorted(used, key=lambda word: -counts[word]))
 
     def __len__(self) -> int:
         return FIRST_WORD + len(self.words)
@@ -153,13 +164,25 @@ class Vocabulary:
         )
 
     def nearest(self, word: str) -> str | None:
-        """The known word whose spelling is nearest to this one's, or None; of equals the more frequent.
+        """The known word whose spelling is nearest to this one's, or None; of equals what captions used most.
 
         >>> Vocabulary(["a", "umbrella"]).nearest("Umbrela")
         'umbrella'
+        >>> Vocabulary(["do", "dog"], spoken=["dog"]).nearest("dgo")
+        'dog'
         """
         written = words(word, self.settings)
-        return nearest(written[0], self.words) if written else None
+        return nearest(written[0], chain(self.spoken, self.words)) if written else None
+
+    def nearest_spoken(self, word: str) -> str | None:
+        """The nearest word that captions used, for one that none of them did; None for any other.
+
+        >>> vocabulary = Vocabulary(["elefant", "elephant"], spoken=["elephant"])
+        >>> vocabulary.nearest_spoken("elefant"), vocabulary.nearest_spoken("elephant")
+        ('elephant', None)
+        """
+        written = words(word, self.settings)
+        return nearest(written[0], self.spoken) if written and written[0] not in self.spoken else None
 
     @property
     def digest(self) -> str:
@@ -167,7 +190,7 @@ class Vocabulary:
         return _digest(self._content())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and (self.words, self.settings) == (other.words, other.settings)
+        return isinstance(other, Vocabulary) and self._content() == other._content()
 
     def __hash__(self) -> int:
         return hash((self.words, self.settings))
@@ -192,9 +215,10 @@ class Vocabulary:
                 next_step="copy it again, or write it with Vocabulary.save",
             )
         try:
-            if not isinstance(content["words"], list):
-                raise TypeError("words is not a list")
-            return cls(content["words"], TokenSettings(**content["tokens"]))
+            known, spoken = content["words"], content.get("spoken", [])
+            if not (isinstance(known, list) and isinstance(spoken, list)):
+                raise TypeError("words or spoken is not a list")
+            return cls(known, TokenSettings(**content["tokens"]), spoken=spoken)
         except (KeyError, TypeError, UsageError, DataError) as error:
             raise DataError(
                 f"{path} does not describe a vocabulary ({error})", next_step="write it with Vocabulary.save"
@@ -207,7 +231,19 @@ class Vocabulary:
 
     def _content(self) -> dict[str, Any]:
         settings = dataclasses.asdict(self.settings)
-        return {"format": FORMAT, "version": VERSION, "tokens": settings, "words": list(self.words)}
+        # Without spoken words nothing is said of them, so that such a vocabulary keeps the digest it always had.
+        spoken = {"spoken": list(self.spoken)} if self.spoken else {}
+        return {"format": FORMAT, "version": VERSION, "tokens": settings, "words": list(self.words), **spoken}
+
+
+def _proven(some: Sequence[str], where: str) -> tuple[str, ...]:
+    """Words of which each is a text that stands there once."""
+    if not all(isinstance(word, str) and word for word in some):
+        raise DataError(f"a word of {where} is empty or no text", next_step="leave it out")
+    repeated = [word for word, count in Counter(some).items() if count > 1]
+    if repeated:
+        raise DataError(f"{where} holds {repeated[0]!r} twice", next_step="give every word once")
+    return tuple(some)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from deepbinaries.codes import Codes
 from deepbinaries.errors import DataError, Error, UsageError, unknown_name
 from deepbinaries.index.durable import corrupt
+from deepbinaries.language import Reading
 from deepbinaries.language.rewording import reworded
 from deepbinaries.search.answers import Answer, Photograph, nothing
 from deepbinaries.search.catalogue import PICTURES, SENTENCES, File
@@ -25,7 +26,7 @@ from deepbinaries.search.layout import CONFIG, Layout, find_folder, read_layout
 from deepbinaries.search.looks import ALIKE
 from deepbinaries.search.models import LazyModel, maker
 from deepbinaries.search.pages import Page, Sort
-from deepbinaries.search.queries import Part, Unknown, combine, first_of, is_understood, unknown_words
+from deepbinaries.search.queries import Part, Unknown, combine, first_of, is_understood, unknown_words, unspoken_words
 from deepbinaries.search.relevance import STRENGTHS, Null, Strength, estimate, limit_by_words
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class _Query:
     notes: tuple[str, ...] = ()
     itself: tuple[str, ...] = ()  # known items among the parts, which are not to be found
     at_best: Strength = "strong"  # what it finds is of no greater strength
+    readings: tuple[Reading, ...] = ()  # of its sentences
 
 
 class Collection:
@@ -98,7 +100,8 @@ class Collection:
         if not 1 <= k <= MOST_HITS or offset < 0:
             raise UsageError(f"k={k} from {offset} on is no page", next_step=f"give k from 1 to {MOST_HITS:,}")
         if not any(part.weight > 0 for part in parts):
-            raise UsageError("nothing is asked for", next_step='give a sentence such as "a dog on a beach"')
+            what = "only what is to be left out is said" if parts else "nothing is asked for"
+            raise UsageError(what, next_step='add what you look for in front, such as "a dog" - "a boat"')
         if kind not in (PICTURES, SENTENCES):
             raise unknown_name("kind of item", kind, (PICTURES, SENTENCES))
         page = Page(k, offset, where or Filter(), sort, least, alike, kind)
@@ -120,7 +123,11 @@ class Collection:
                     without=query.itself,
                     at_best=query.at_best,
                 )
-                return replace(found, unknown=query.unknown, notes=query.notes)
+                notes = query.notes
+                if found.verdict == "none" and query.readings:  # perhaps for a word that says little to the model
+                    vocabulary = self._model(generation).get().vocabulary
+                    notes += tuple(note for one in query.readings for note in unspoken_words(one, vocabulary))
+                return replace(found, unknown=query.unknown, notes=notes)
             except MissingRowsError as error:
                 if attempt == _ATTEMPTS - 1:
                     raise corrupt(generation.home, f"its catalogue does not know {error}") from error
@@ -257,7 +264,7 @@ class Collection:
         return self._models[made_by]
 
     def _query(self, parts: Sequence[Part], generation: Generation) -> _Query:
-        values, weights, unknown, notes, itself = [], [], [], [], []
+        values, weights, unknown, notes, itself, readings = [], [], [], [], [], []
         at_best: Strength = "strong"
         for part in parts:
             if part.kind == "id":
@@ -283,12 +290,14 @@ class Collection:
                     if limit.why:
                         notes.append(limit.why)
                     at_best = max(at_best, limit.strength, key=STRENGTHS.index)
+                    readings.append(reading)
                     values.append(model.encode_texts(sentence, values=True)[0])
             weights.append(part.weight)
         if not any(weight > 0 for weight in weights):  # what was to be found was not understood
             return _Query(None, False, tuple(unknown), tuple(notes))
         by_picture = any(part.kind != "text" for part in parts)
-        return _Query(combine(values, weights), by_picture, tuple(unknown), tuple(notes), tuple(itself), at_best)
+        together = combine(values, weights)
+        return _Query(together, by_picture, tuple(unknown), tuple(notes), tuple(itself), at_best, tuple(readings))
 
     def _null_of(self, generation: Generation) -> Null:
         """What chance reaches: as noted by the last run, or measured now while the first run still goes on."""

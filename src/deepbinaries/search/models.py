@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.model_folder import config_digest, read_folder, with_bits
@@ -43,6 +43,11 @@ class LazyModel:
     def config(self) -> dict[str, Any]:
         """What the folder says of the model, its files proven."""
         return with_bits(read_folder(self.folder), self._settings["bits"])
+
+    def proven(self) -> Self:
+        """The same, refused where its folder cannot be trusted or it has no codes of the length that is asked for."""
+        _ = self.config
+        return self
 
     @property
     def fingerprint(self) -> str:

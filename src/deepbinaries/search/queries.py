@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from deepbinaries.datasets.formats import SUFFIXES
 from deepbinaries.errors import UsageError
 from deepbinaries.language import LITTLE_WORDS, Vocabulary
+from deepbinaries.language.tokens import collapse
 from deepbinaries.language.vocabulary import Reading
 from deepbinaries.vision.originals import ID_LENGTH
 
@@ -27,6 +28,8 @@ LISTED = 10  # words in a note
 
 _WEIGHT = re.compile(r"(\d+(?:\.\d+)?):(.+)", re.DOTALL)
 _ID = re.compile(rf"id:([0-9a-f]{{{ID_LENGTH}}})")
+_MINUS = re.compile(r'(?<!\S)-(?:["“]([^"“”]+)["”]|(\w\S*))')  # of "black-and-white" no hyphen is one
+_ALL_MINUS = re.compile(r"\s*-([^\s-].*)", re.DOTALL)  # what a shell makes of -"some words"
 
 
 @dataclass(frozen=True)
@@ -58,19 +61,29 @@ class Unknown:
 
 
 def parse(words: Sequence[str]) -> list[Part]:
-    """The parts of a query that is given as words, in which a lone + or - adds or takes away.
+    """The parts of a query that is given as words, in which a lone + or - adds or takes away, as does - before a word.
 
     What names a picture file is that picture, `id:...` a known item, all else a sentence; `2:` in front is a weight.
 
     >>> [(part.what, part.weight) for part in parse(["two", "dogs", "+", "2:a beach", "-", "a boat"])]
     [('two dogs', 1.0), ('a beach', 2.0), ('a boat', -1.0)]
+    >>> [(part.what, part.weight) for part in parse(["two", "dogs", "-boat", "-some sand"])]
+    [('two dogs', 1.0), ('boat', -1.0), ('some sand', -1.0)]
     """
     groups: list[tuple[float, list[str]]] = [(1.0, [])]
+    taken: list[str] = []
     for word in words:
         if word in ("+", "-"):
             groups.append((1.0 if word == "+" else -1.0, []))
-        else:
+        elif _file(word) is not None:
             groups[-1][1].append(word)
+        elif match := _ALL_MINUS.fullmatch(word):
+            taken.append(match[1])
+        else:
+            kept, away = taken_away(word)
+            taken += away
+            groups[-1][1].extend([kept] if kept or not away else [])
+    groups += [(-1.0, [one]) for one in taken]
     if len(groups) > 1 and not groups[0][1]:  # a query may begin with its sign
         del groups[0]
     if len(groups) > MOST_PARTS:
@@ -78,12 +91,39 @@ def parse(words: Sequence[str]) -> list[Part]:
     return [_part(" ".join(gathered), sign) for sign, gathered in groups]
 
 
+def taken_away(text: str) -> tuple[str, list[str]]:
+    """A text without what - in front of a word, or of words in quotes, takes away, and what that is.
+
+    >>> taken_away('a dog -beach -"a red boat" in black-and-white')
+    ('a dog in black-and-white', ['beach', 'a red boat'])
+    """
+    taken = [quoted or word for quoted, word in _MINUS.findall(text)]
+    return (collapse(_MINUS.sub("", text)), taken) if taken else (text, [])
+
+
+def known_id(text: str) -> str | None:
+    """The id in `id:...`, None where a text does not begin so; what does, and is no id, is refused.
+
+    >>> known_id("id:" + "0" * 32), known_id("a dog")
+    ('00000000000000000000000000000000', None)
+    """
+    if not text.startswith("id:"):
+        return None
+    match = _ID.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"{text[:80]!r} is no id of a picture",
+            next_step=f"give id: and the {ID_LENGTH} hexadecimal digits, 0-9 and a-f, of one that was found",
+        )
+    return match[1]
+
+
 def _part(text: str, sign: float) -> Part:
     weight = 1.0
     if (match := _WEIGHT.fullmatch(text)) and _file(text) is None:
         weight, text = float(match[1]), match[2].strip()
-    if match := _ID.fullmatch(text):
-        return Part("id", match[1], sign * weight)
+    if (known := known_id(text)) is not None:
+        return Part("id", known, sign * weight)
     name, dot, suffix = text.rpartition(".")
     if name and dot and suffix.lower() in SUFFIXES:
         path = _file(text)
@@ -127,6 +167,16 @@ def unknown_words(reading: Reading, vocabulary: Vocabulary) -> list[Unknown]:
     words = list(dict.fromkeys(reading.unknown))
     nearest = [vocabulary.nearest(word) for word in words[:LOOKED_UP]]
     return [Unknown(word, near) for word, near in zip_longest(words, nearest)]
+
+
+def unspoken_words(reading: Reading, vocabulary: Vocabulary) -> list[str]:
+    """Notes on known words that no caption of the training used, where a word of nearly their spelling was used."""
+    words = list(dict.fromkeys(reading.known))[:LOOKED_UP]
+    return [
+        f"{word!r} stands in none of the captions that the model learnt from; did you mean {near!r}?"
+        for word in words
+        if (near := vocabulary.nearest_spoken(word))
+    ]
 
 
 def first_of(words: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from deepbinaries.errors import UsageError
 from deepbinaries.search import Filter, Part
-from deepbinaries.search.queries import MOST_PARTS
+from deepbinaries.search.queries import MOST_PARTS, known_id, taken_away
 from deepbinaries.web.refusals import RefusedError
 
 EVERYWHERE = Filter()
@@ -30,7 +30,6 @@ OPTIONS = ("k", "offset", "folder", "since", "until", "unfold", *CHOICES)
 
 _SIGN = re.compile(r"(?:^|\s)([+-])(?:\s|$)")
 _WEIGHT = re.compile(r"(\d{1,4}(?:\.\d{1,4})?):(.+)", re.DOTALL)
-_ID = re.compile(r"id:([0-9a-f]{32})")
 _HEX = re.compile(r"(?:[0-9a-f]{2}){1,128}", re.ASCII)
 _COUNT = re.compile(r"[0-9]{1,9}", re.ASCII)
 
@@ -78,7 +77,7 @@ def of_json(content: Mapping[str, Any]) -> Query:
 
 
 def of_parameters(parameters: Sequence[tuple[str, str]], *, with_picture: bool = False) -> Query:
-    """The query of an address: `q` is a sentence, in which a lone + or - adds or takes away, `like` a known id.
+    """The query of an address: `q` is a sentence, in which + and - add and take away, `like` a known id.
 
     >>> [part.what for part in of_parameters([("q", "a dog - a boat")]).parts]
     ['a dog', 'a boat']
@@ -106,13 +105,14 @@ def of_parameters(parameters: Sequence[tuple[str, str]], *, with_picture: bool =
 
 
 def sentence_parts(text: str) -> list[Part]:
-    """The parts of a sentence: `2:a dog + a beach - a boat`; `id:...` is a known picture.
+    """The parts of a sentence: `2:a dog + a beach - a boat -sand`; `id:...` is a known picture.
 
-    >>> [(part.what, part.weight) for part in sentence_parts("2:a dog - a boat")]
-    [('a dog', 2.0), ('a boat', -1.0)]
+    >>> [(part.what, part.weight) for part in sentence_parts('2:a dog - a boat -"some sand"')]
+    [('a dog', 2.0), ('a boat', -1.0), ('some sand', -1.0)]
     """
+    text, taken = taken_away(text)
     pieces = _SIGN.split(text)
-    pairs = list(zip(["+", *pieces[1::2]], pieces[::2], strict=True))
+    pairs = [*zip(["+", *pieces[1::2]], pieces[::2], strict=True), *(("-", one) for one in taken)]
     if len(pairs) > 1 and not pairs[0][1].strip():  # a sentence may begin with its sign
         del pairs[0]
     if len(pairs) > MOST_PARTS:
@@ -185,8 +185,12 @@ def _signed_part(sign: str, text: str) -> Part:
     weight = 1.0
     if match := _WEIGHT.fullmatch(text):
         weight, text = float(match[1]), match[2].strip()
-    known = _ID.fullmatch(text)
-    return _part({"id" if known else "text": known[1] if known else text, "weight": -weight if sign == "-" else weight})
+    try:
+        known = known_id(text)
+    except UsageError as error:
+        raise RefusedError(400, error.problem, next_step=error.next_step) from None
+    what = {"text": text} if known is None else {"id": known}
+    return _part({**what, "weight": -weight if sign == "-" else weight})
 
 
 def _code(text: object) -> bytes:

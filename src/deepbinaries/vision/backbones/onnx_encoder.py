@@ -5,7 +5,8 @@ Beside `PATH` lies `PATH.json`, which states how the pixels are prepared:
     {"side": 224, "layout": "NCHW", "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225], "licence": "MIT"}
 
 Pixels from 0 to 1 become (x - mean) / std. An encoder that takes bytes prepares them itself: `mean` and `std` are null.
-An output (n, d) is a vector a picture; an output (n, d, h, w) is a map.
+An output (n, d) is a vector a picture; an output (n, d, h, w) is a map. The first output is taken where it is one of
+them, else the first of the others that is a vector: beside it, many encoders give what they see at each place.
 """
 
 import hashlib
@@ -95,14 +96,12 @@ class OnnxEncoder:
             made_of=preparation.made_of,
         )
         # One black picture says more than the shapes in the file, which may leave sides and widths open.
-        output = self._run(np.zeros((1, self.crop_side, self.crop_side, CHANNELS), dtype=np.uint8))
-        if output.ndim not in (2, 4) or len(output) != 1:
-            raise DataError(
-                f"{path} gives {output.shape}, neither a vector nor a map a picture",
-                next_step="export an encoder whose first output is (n, d) or (n, d, h, w)",
-            )
-        self.width = int(output.shape[1])
-        self.stride = self.crop_side // int(output.shape[2]) if output.ndim == 4 else 0
+        black = np.zeros((1, self.crop_side, self.crop_side, CHANNELS), dtype=np.uint8)
+        shapes = [np.shape(output) for output in self._answers(black)]
+        place = _place_of_features(shapes, path)
+        self._output = self._session.get_outputs()[place].name
+        self.width = int(shapes[place][1])
+        self.stride = self.crop_side // int(shapes[place][2]) if len(shapes[place]) == 4 else 0
 
     def maps(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Feature maps of pictures (n, h, w, 3): (n, width, h / stride, w / stride)."""
@@ -116,7 +115,7 @@ class OnnxEncoder:
         return output.mean((2, 3)) if self.stride else output
 
     def _run(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """The first output; pictures are run one by one, so that none depends on its neighbours, on all cores."""
+        """The features; pictures are run one by one, so that none depends on its neighbours, on all cores."""
         if not len(pixels):  # their shape still says how large a map would be
             return self._run(np.zeros((1, *pixels.shape[1:]), dtype=np.uint8))[:0]
         if len(pixels) == 1:
@@ -125,9 +124,15 @@ class OnnxEncoder:
             return np.concatenate(list(threads.map(self._run_one, pixels[:, None])))
 
     def _run_one(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        (output,) = self._answers(pixels, [self._output])
+        features: NDArray[np.float32] = output.astype(np.float32)
+        return features
+
+    def _answers(self, pixels: NDArray[np.uint8], names: list[str] | None = None) -> list[Any]:
+        """The outputs of these names, or all of them."""
         prepared = _prepare(pixels, self.preparation, self._input.type)
         try:
-            output: NDArray[Any] = self._session.run(None, {self._input.name: prepared})[0]
+            return list(self._session.run(names, {self._input.name: prepared}))
         except Exception as error:  # onnxruntime's errors have no family of their own
             _, height, width, _ = pixels.shape
             side = self.preparation.side
@@ -135,7 +140,6 @@ class OnnxEncoder:
                 f"{self._path} cannot encode {width} x {height} pixels ({first_line(error)})",
                 next_step="state the side that it takes" if width == side else f"use the side that is stated, {side}",
             ) from error
-        return output.astype(np.float32)
 
     def save(self, path: Path) -> None:
         """Write the encoder to a file, and beside it what is stated of it."""
@@ -214,6 +218,19 @@ def _check_input(session: Any, preparation: Preparation, path: Path) -> Any:
     if found.type != "tensor(uint8)" and preparation.mean is None:
         raise DataError(f"{path} takes {found.type}, but neither mean nor std is stated", next_step="state both")
     return found
+
+
+def _place_of_features(shapes: Sequence[tuple[int, ...]], path: Path) -> int:
+    """Which of an encoder's outputs, by their shapes for one picture, are its features."""
+    of_one = [len(shape) if shape[:1] == (1,) else 0 for shape in shapes]
+    if of_one[0] in (2, 4):
+        return 0
+    if 2 in of_one:
+        return of_one.index(2)
+    raise DataError(
+        f"{path} gives {', '.join(map(str, shapes))}, neither a vector nor a map a picture",
+        next_step="export an encoder with an output (n, d), or whose first output is (n, d, h, w)",
+    )
 
 
 def _axes(shape: Sequence[int | str | None]) -> str:
