@@ -223,6 +223,17 @@ def test_what_is_no_tokenizer_is_refused(files, tmp_path):
         adopted(files, tmp_path / "model")
 
 
+@pytest.mark.parametrize("kind", ["WordLevel", "WordPiece"])
+def test_a_tokenizer_that_cannot_read_unknown_words_is_refused(files, tmp_path, kind):
+    content = json.loads(files[2].read_text())
+    pieces = {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100} if kind == "WordPiece" else {}
+    content["model"] |= {"type": kind, "unk_token": "[UNK]", **pieces}
+    files[2].write_text(json.dumps(content))
+    with pytest.raises(DataError, match=r"tokenizer.json: this tokenizer cannot read every word .*UNK.*; give one"):
+        adopted(files, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
 def test_a_picture_encoder_is_no_text_encoder(files, tmp_path):
     files[1].write_bytes(image_encoder())
     with pytest.raises(DataError, match="textual.onnx takes x, not token ids"):
