@@ -68,6 +68,15 @@ def test_what_is_kept_is_a_model_that_encodes_alike(files, tmp_path):
     assert "fitted on pictures alone, 18 of them" in card
 
 
+def test_the_card_of_adopted_encoders_states_nothing_that_is_not_so(files, tmp_path):
+    adopted(files, tmp_path / "model")
+    card = (tmp_path / "model" / "MODEL_CARD.md").read_text()
+    assert "- sentences: the first 6 tokens are read\n" in card
+    assert "no word is unknown to it" in card
+    for untrue in ("448", "known words", "trained on", "not stated", "None"):
+        assert untrue not in card
+
+
 def test_no_word_is_unknown_and_long_sentences_are_cut(files, tmp_path):
     reading = adopted(files, tmp_path / "model").reading("a photo of a red boat and more")
     assert (reading.known, reading.unknown) == (("a", "photo", "of", "a", "red", "boat"), ())
