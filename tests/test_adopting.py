@@ -68,6 +68,15 @@ def test_what_is_kept_is_a_model_that_encodes_alike(files, tmp_path):
     assert "fitted on pictures alone, 18 of them" in card
 
 
+def test_the_card_of_adopted_encoders_states_nothing_that_is_not_so(files, tmp_path):
+    adopted(files, tmp_path / "model")
+    card = (tmp_path / "model" / "MODEL_CARD.md").read_text()
+    assert "- sentences: the first 6 tokens are read\n" in card
+    assert "no word is unknown to it" in card
+    for untrue in ("448", "known words", "trained on", "not stated", "None"):
+        assert untrue not in card
+
+
 def test_no_word_is_unknown_and_long_sentences_are_cut(files, tmp_path):
     reading = adopted(files, tmp_path / "model").reading("a photo of a red boat and more")
     assert (reading.known, reading.unknown) == (("a", "photo", "of", "a", "red", "boat"), ())
@@ -221,6 +230,17 @@ def test_what_is_no_tokenizer_is_refused(files, tmp_path):
     files[2].write_text(json.dumps({"model": 3}))
     with pytest.raises(DataError, match="this is no tokenizer"):
         adopted(files, tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", ["WordLevel", "WordPiece"])
+def test_a_tokenizer_that_cannot_read_unknown_words_is_refused(files, tmp_path, kind):
+    content = json.loads(files[2].read_text())
+    pieces = {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100} if kind == "WordPiece" else {}
+    content["model"] |= {"type": kind, "unk_token": "[UNK]", **pieces}
+    files[2].write_text(json.dumps(content))
+    with pytest.raises(DataError, match=r"tokenizer.json: this tokenizer cannot read every word .*UNK.*; give one"):
+        adopted(files, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def test_a_picture_encoder_is_no_text_encoder(files, tmp_path):

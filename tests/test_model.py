@@ -265,7 +265,9 @@ def test_a_vocabulary_without_a_length_is_refused(model):
 def test_the_card_names_licence_and_data(folder):
     card = (folder / "MODEL_CARD.md").read_text()
     assert "Apache-2.0" in card
-    assert "scenes" in card
+    assert "- trained on: scenes (digest " in card
+    assert "known words; the first " in card
+    assert "a sentence without a known word has a code that means nothing" in card
 
 
 def test_every_preset_is_a_registered_method():

@@ -123,27 +123,37 @@ def with_bits(config: Mapping[str, Any], bits: int | None) -> dict[str, Any]:
 
 def model_card(facts: Mapping[str, Any]) -> str:
     """What a person should know about a model, in Markdown."""
-    vision, weights, trained_on = facts["vision"], facts["weights"], facts["trained_on"]
-    settings = ", ".join(f"{name} {value}" for name, value in vision.items())
+    vision, weights = facts["vision"], facts["weights"]
+    # Crops are of the side that the backbone takes.
+    seen = {name: value for name, value in vision.items() if not (name == "side" and vision["mode"] == "crop")}
+    settings = ", ".join(f"{name} {value}" for name, value in seen.items())
     where = "in this folder" if "exported" in facts else "not in this folder"
+    known = "head" not in facts.get("exported", {})  # words of a vocabulary; adopted encoders take pieces of any word
+    unknown = "a sentence without a known word has a code that means nothing" if known else "no word is unknown to it"
     return f"""# A deepbinaries model
 
 Photographs and sentences to codes of {facts["bits"]} bits: the nearer two codes, the more their content has in common.
 
 - method: {facts["method"]}
-- trained on: {trained_on.get("dataset", "not stated")} (digest {str(trained_on.get("digest", "not stated"))[:12]})
-- pictures: {settings}
+{_data_card(facts["trained_on"])}- pictures: {settings}
 - backbone weights: {weights["source"]}, licence {weights["licence"]}, SHA-256 {weights["sha256"]}; {where}
-- sentences: {facts["words"]:,} known words; the first {facts["tokens"]["length"]} tokens are read
+- sentences: {f"{facts['words']:,} known words; " * known}the first {facts["tokens"]["length"]} tokens are read
 {_export_card(facts["exported"]) if "exported" in facts else ""}
 Codes of one model cannot be compared with those of another. The model knows what its training data showed, in their
-language and with their leanings; a sentence without a known word has a code that means nothing. Do not use it to decide
+language and with their leanings; {unknown}. Do not use it to decide
 about people.
 
     from deepbinaries.model import Model
     model = Model.from_pretrained("this folder")
     model.encode_texts("a dog on a beach"), model.encode_images("dog.jpg")
 """
+
+
+def _data_card(trained_on: Mapping[str, Any]) -> str:
+    if not trained_on:
+        return ""
+    name, digest = (str(trained_on.get(fact, "not stated")) for fact in ("dataset", "digest"))
+    return f"- trained on: {name} (digest {digest[:12]})\n"
 
 
 def _export_card(exported: Mapping[str, Any]) -> str:

@@ -37,6 +37,38 @@ def test_every_caption_counts(owned, tmp_path, capsys):
     assert (told["pictures"], told["captions"]) == (4, 7)
 
 
+def test_captions_of_a_metadata_file_are_read_as_index_reads_them(owned, tmp_path, capsys):
+    for text in (tmp_path / "pictures").glob("*.txt"):
+        text.unlink()
+    lists = [f'{name}.png,"[""a {name}"", ""photo of a {name}""]"' for name in COLOURS]
+    (tmp_path / "pictures" / "metadata.csv").write_text("\n".join(["file_name,captions", *lists]))
+    assert run("adopt", *owned, "--captions", "--bits", 2, "--out", tmp_path / "model", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["pictures"], told["captions"]) == (3, 6)
+
+
+def test_captions_beside_pictures_that_are_named_one_by_one_are_read(owned, tmp_path, capsys):
+    folder, *options = owned
+    pictures = sorted(folder.glob("*.png"))
+    assert run("adopt", *pictures, *options, "--captions", "--out", tmp_path / "model", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["captions"] == 7
+
+
+def test_captions_that_are_no_text_are_left_out_by_name(owned, tmp_path, capsys):
+    (tmp_path / "pictures" / "grey.txt").write_bytes(b"a photo \xff\xfe")
+    assert run("adopt", *owned, "--captions", "--bits", 2, "--out", tmp_path / "model", "--json") == 0
+    out, err = capsys.readouterr()
+    assert "captions left out, 1: its text is not valid UTF-8 (grey.png)" in err
+    assert (json.loads(out)["pictures"], json.loads(out)["captions"]) == (3, 6)
+
+
+def test_pictures_without_captions_are_told(owned, tmp_path, capsys):
+    for text in (tmp_path / "pictures").glob("*.txt"):
+        text.unlink()
+    assert run("adopt", *owned, "--captions", "--out", tmp_path / "model") == 3
+    assert "no picture has a caption beside it" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("captions", [(), ("--captions",)])
 def test_a_broken_picture_is_left_out_by_name(owned, tmp_path, capsys, captions):
     (tmp_path / "pictures" / "broken.jpg").touch()

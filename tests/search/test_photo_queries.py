@@ -4,9 +4,9 @@ import pytest
 from plain_model import PlainFolder
 
 from deepbinaries.errors import DataError, Error, IndexBusyError, MissingExtraError, UsageError
-from deepbinaries.language import Vocabulary
+from deepbinaries.language import Reading, Vocabulary
 from deepbinaries.search import Collection, parse
-from deepbinaries.search.queries import LOOKED_UP, unknown_words
+from deepbinaries.search.queries import LOOKED_UP, unknown_words, unread_emoji
 from deepbinaries.search.watching import watch
 
 LONG = "x" * 300
@@ -47,6 +47,18 @@ def test_where_nothing_is_found_a_word_that_no_caption_used_is_told_with_the_nea
         note = "'white' stands in none of the captions that the model learnt from; did you mean 'whine'?"
         assert collection.by_text("white").notes == (note,)
         assert not collection.by_text("red").notes
+
+
+def test_an_emoji_beside_words_is_named_and_changes_nothing_else(library):
+    library.index()
+    with library.open() as collection:
+        answer, plain = (collection.by_text(sentence) for sentence in ("a red 🐶🐱 *wow* 🐶🐱!", "a red wow"))
+        assert [str(word) for word in answer.unknown] == ["'wow' is unknown", "'🐶🐱' is unknown"]
+        assert (answer.hits, answer.notes) == (plain.hits, plain.notes)
+
+
+def test_an_emoji_that_a_tokenizer_reads_is_not_called_unknown():
+    assert not unread_emoji("a dog 🐶", Reading(("a", "dog", "🐶"), (), ()))
 
 
 @pytest.mark.parametrize(

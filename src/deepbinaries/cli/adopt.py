@@ -19,7 +19,7 @@ def adopt(
     out: Annotated[Path, typer.Option(help="The model's folder, which does not exist yet.")],
     bits: Annotated[int, typer.Option(help="The length of a code, at most as long as the vectors.")] = 64,
     captions: Annotated[
-        bool, typer.Option("--captions", help="Fit it on captions, NAME.txt beside each picture, one a line.")
+        bool, typer.Option("--captions", help="Fit it on captions: NAME.txt beside each picture, or metadata.csv.")
     ] = False,
     length: Annotated[int, typer.Option(help="Tokens of a sentence that are read.")] = 77,
     side: Annotated[int, typer.Option(help="Pixels of the squares that the picture encoder takes.")] = 224,
@@ -45,13 +45,17 @@ def adopt(
     except UsageError as error:  # it begins with a name, which is that of the option
         raise UsageError(f"--{error.problem}", next_step=error.next_step) from error
     files = list(dict.fromkeys(picture_files(pictures)))  # folders may lie in each other
+    said = _captions(pictures) if captions else {}
     if captions:
-        files = [file for file in files if file.with_suffix(".txt").is_file()]
+        files = [file for file in files if _place(file) in said]
     if len(files) > MOST_PICTURES:
         complain(f"the head is fitted on the first {MOST_PICTURES:,} of {len(files):,} pictures")
     files, sentences = files[:MOST_PICTURES], list[str]()
-    if captions:
-        files, sentences = _with_captions(files)
+    if captions:  # every picture once a caption
+        pairs = [(file, caption) for file in files for caption in said[_place(file)]]
+        files, sentences = [file for file, _ in pairs], [caption for _, caption in pairs]
+    if captions and not sentences:
+        raise DataError("no picture has a caption beside it", next_step="write NAME.txt, or leave --captions out")
     unreadable: list[PictureError] = []
 
     def leave_out(error: PictureError) -> None:
@@ -97,11 +101,19 @@ def _three(text: str, default: tuple[float, ...] | None) -> tuple[float, ...] | 
     return numbers
 
 
-def _with_captions(files: list[Path]) -> tuple[list[Path], list[str]]:
-    """Every picture once a caption, and the captions."""
-    from deepbinaries.files import read_lines
+def _captions(pictures: list[Path]) -> dict[Path, tuple[str, ...]]:
+    """The captions of each picture in some folders, or beside some pictures; `index` reads the same."""
+    from deepbinaries.search.captions import read_captions
 
-    pairs = [(file, line.strip()) for file in files for line in read_lines(file.with_suffix(".txt")) if line.strip()]
-    if not pairs:
-        raise DataError("no picture has a caption beside it", next_step="write NAME.txt, or leave --captions out")
-    return [file for file, _ in pairs], [caption for _, caption in pairs]
+    found: dict[Path, tuple[str, ...]] = {}
+    for folder in dict.fromkeys(path if path.is_dir() else path.parent for path in pictures):
+        captions, left_out = read_captions(folder)
+        for line in left_out:
+            complain(line)
+        found |= {folder.resolve() / name: sentences for name, sentences in captions.items()}
+    return found
+
+
+def _place(file: Path) -> Path:
+    """Where a picture is, a link in its own place."""
+    return file.parent.resolve() / file.name

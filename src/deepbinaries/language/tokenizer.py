@@ -21,6 +21,7 @@ from deepbinaries.language.vocabulary import Reading
 FORMAT = "deepbinaries-tokenizer"
 VERSION = 1
 LONGEST = 4096  # tokens
+NONSENSE = "xqzjvk ꙮ"  # letters that few vocabularies hold all of
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Tokenizer:
         self.pad_id = int(padding["pad_id"]) if padding else 0  # for the text encoder
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        self._pieces([NONSENSE])  # what it makes of unknown words it shall say now, and not when a search meets one
         self._end = self._ending()
 
     @cached_property
@@ -67,7 +69,7 @@ class Tokenizer:
 
     def encode(self, sentences: Iterable[str]) -> NDArray[np.int32]:
         """The ids of the sentences' pieces plus one, (n, length), filled up by 0; what is cut still has its end."""
-        encoded = self._tokenizer.encode_batch(list(each_sentence(sentences)))
+        encoded = self._pieces(list(each_sentence(sentences)))
         ids = np.zeros((len(encoded), self.settings.length), dtype=np.int32)
         for row, of_sentence in zip(ids, encoded, strict=True):
             found = of_sentence.ids
@@ -79,7 +81,7 @@ class Tokenizer:
     def reading(self, sentence: str) -> Reading:
         """Which words of a sentence are read, and which are cut off; none is unknown."""
         (sentence,) = each_sentence([sentence])
-        encoded = self._tokenizer.encode(sentence)
+        (encoded,) = self._pieces([sentence])
         written = sentence.split()
         if len(encoded.ids) <= self.settings.length:
             return Reading(tuple(written), (), ())
@@ -109,9 +111,20 @@ class Tokenizer:
         except (KeyError, TypeError, ValueError, UsageError, DataError) as error:
             raise DataError(f"{path} holds no tokenizer ({error})", next_step="adopt the encoders again") from error
 
+    def _pieces(self, sentences: list[str]) -> list[Any]:
+        """What the package makes of sentences: ids, and where in a sentence their pieces stand."""
+        try:
+            found: list[Any] = self._tokenizer.encode_batch(sentences)
+        except Exception as error:  # the package raises plain exceptions
+            raise DataError(
+                f"this tokenizer cannot read every word ({str(error)[:200]})",
+                next_step="give one whose token for unknown words is in its vocabulary",
+            ) from error
+        return found
+
     def _ending(self) -> list[int]:
         """The ids that end every sentence."""
-        empty, word = (self._tokenizer.encode(text).ids for text in ("", "a"))
+        empty, word = (encoded.ids for encoded in self._pieces(["", "a"]))
         end: list[int] = []
         while empty and word and empty[-1] == word[-1] and len(end) < self.settings.length - 1:
             end.insert(0, empty.pop())

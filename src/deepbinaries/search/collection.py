@@ -26,7 +26,16 @@ from deepbinaries.search.layout import CONFIG, Layout, find_folder, read_layout
 from deepbinaries.search.looks import ALIKE
 from deepbinaries.search.models import LazyModel, maker
 from deepbinaries.search.pages import Page, Sort
-from deepbinaries.search.queries import Part, Unknown, combine, first_of, is_understood, unknown_words, unspoken_words
+from deepbinaries.search.queries import (
+    Part,
+    Unknown,
+    combine,
+    first_of,
+    is_understood,
+    unknown_words,
+    unread_emoji,
+    unspoken_words,
+)
 from deepbinaries.search.relevance import STRENGTHS, Null, Strength, estimate, limit_by_words
 
 if TYPE_CHECKING:
@@ -279,7 +288,7 @@ class Collection:
                     if sentence != part.what:
                         notes.append(f"read as {_quoted(sentence)}")
                     reading = model.reading(sentence)
-                    unknown += unknown_words(reading, model.vocabulary)
+                    unknown += [*unknown_words(reading, model.vocabulary), *unread_emoji(sentence, reading)]
                     if reading.cut:
                         notes.append(f"past the model's length and left out: {first_of(reading.cut)}")
                     if not is_understood(reading):

@@ -30,6 +30,7 @@ _WEIGHT = re.compile(r"(\d+(?:\.\d+)?):(.+)", re.DOTALL)
 _ID = re.compile(rf"id:([0-9a-f]{{{ID_LENGTH}}})")
 _MINUS = re.compile(r'(?<!\S)-(?:["“]([^"“”]+)["”]|(\w\S*))')  # of "black-and-white" no hyphen is one
 _ALL_MINUS = re.compile(r"\s*-([^\s-].*)", re.DOTALL)  # what a shell makes of -"some words"
+_EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff][\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d]*")
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,16 @@ def unknown_words(reading: Reading, vocabulary: Vocabulary) -> list[Unknown]:
     words = list(dict.fromkeys(reading.unknown))
     nearest = [vocabulary.nearest(word) for word in words[:LOOKED_UP]]
     return [Unknown(word, near) for word, near in zip_longest(words, nearest)]
+
+
+def unread_emoji(sentence: str, reading: Reading) -> list[Unknown]:
+    """The emoji that a reading passed over, which people mean as words, unlike other signs; each once.
+
+    >>> [str(word) for word in unread_emoji("a dog 🐶, wow!", Reading(("a", "dog"), ("wow",), ()))]
+    ["'🐶' is unknown"]
+    """
+    read = " ".join((*reading.known, *reading.unknown, *reading.cut))
+    return [Unknown(emoji, None) for emoji in dict.fromkeys(_EMOJI.findall(sentence)) if emoji not in read]
 
 
 def unspoken_words(reading: Reading, vocabulary: Vocabulary) -> list[str]:
