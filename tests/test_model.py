@@ -178,6 +178,15 @@ def test_a_missing_file_is_refused_by_name(folder):
         Model.from_pretrained(folder)
 
 
+@pytest.mark.parametrize("left", ["vocabulary.json", "hasher.json", "hasher.safetensors"])
+def test_a_folder_that_lost_its_config_is_a_damaged_model(folder, left):
+    for path in folder.iterdir():
+        if path.name != left:
+            path.unlink()
+    with pytest.raises(DataError, match="config.json cannot be trusted: it is not there"):
+        Model.from_pretrained(folder)
+
+
 def test_a_folder_without_a_model_is_refused(tmp_path):
     with pytest.raises(DataError, match="holds no model"):
         Model.from_pretrained(tmp_path)
