@@ -134,6 +134,13 @@ def test_a_small_training_part_has_smaller_batches_and_the_model_says_so(feature
     assert Model.from_pretrained(out, device="cpu").hasher.settings.batch == 32
 
 
+@pytest.mark.parametrize("method", ["tvdb-paper", "dcmh-paper"])
+def test_a_preset_to_the_letter_keeps_its_batch_on_a_small_training_part(method):
+    recipe = read_recipe(None, method, None, None, None, None, None, None)
+    assert recipe.fitted_to(27, 128) == recipe
+    assert read_recipe(None, "tvdb", None, None, None, None, None, None).fitted_to(27, 512).settings["batch"] == 32
+
+
 @pytest.mark.parametrize("given", [("--set", "batch=512"), ("--tune", "batch=256,512")])
 def test_a_batch_that_was_chosen_stays(features, tmp_path, capsys, given):
     out = tmp_path / "model"

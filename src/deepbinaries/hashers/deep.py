@@ -9,7 +9,7 @@ A method inherits the contract from here and nothing from another method. What i
 import dataclasses
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -63,6 +63,7 @@ class DeepHasher(ABC):
     method: ClassVar[str]  # its name in files
     kind: ClassVar[type[DeepSettings]]  # of its settings
     presets: ClassVar[Mapping[str, Any]]
+    to_the_letter: ClassVar[Collection[str]] = ()  # presets that promise their paper's settings on data of any size
 
     def __init__(self, settings: Any = None, *, device: str = "auto"):
         self.settings: Any = next(iter(self.presets.values())) if settings is None else settings

@@ -177,6 +177,7 @@ class TVDB(DeepHasher):
     method = "tvdb"
     kind = TVDBSettings
     presets = PRESETS
+    to_the_letter = ("tvdb-paper",)
 
     def __init__(self, settings: TVDBSettings = PRESETS["tvdb"], *, device: str = "auto"):
         super().__init__(settings, device=device)
