@@ -117,10 +117,17 @@ def test_a_setting_that_makes_no_sense_is_one_line_before_any_work(features, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_setting_without_a_part_is_told_and_changes_nothing(trained, features, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("setting", "line"),
+    [
+        ("eta=0.5", "eta has no part in the update 'relaxed'"),
+        ("region_dropout=0.5", "region_dropout has no part in image=whole"),
+    ],
+)
+def test_a_setting_without_a_part_is_told_and_changes_nothing(trained, features, tmp_path, capsys, setting, line):
     out = tmp_path / "model"
-    assert run("train", *SMALL, "--set", "eta=0.5", "--features", features, "--out", out) == 0
-    assert "eta has no part in the update 'relaxed'" in capsys.readouterr().err.splitlines()
+    assert run("train", *SMALL, "--set", setting, "--features", features, "--out", out) == 0
+    assert line in capsys.readouterr().err.splitlines()
     assert digest_of(out) == digest_of(trained)
 
 
