@@ -275,9 +275,10 @@ def test_a_damaged_log_of_an_unfinished_training_is_named(features, tmp_path, mo
     assert f"{log} is damaged" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [(), ("--set", "patience=1")])
 @pytest.mark.parametrize("update", ["projection", "gram", "relaxed"])
-def test_a_training_that_runs_away_is_one_line_and_leaves_no_model(features, tmp_path, capsys, update):
-    runaway = ("--set", "learning_rate=1e30", "--set", f"update={update}")
+def test_a_training_that_runs_away_is_one_line_and_leaves_no_model(features, tmp_path, capsys, update, more):
+    runaway = ("--set", "learning_rate=1e30", "--set", f"update={update}", *more)
     assert run("train", *SMALL, *runaway, "--features", features, "--out", tmp_path / "model") == 3
     assert "not finite; lower the learning rate" in capsys.readouterr().err.splitlines()[-1]
     assert not (tmp_path / "model").exists()

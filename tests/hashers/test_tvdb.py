@@ -14,7 +14,7 @@ from deepbinaries.codes import Codes
 from deepbinaries.datasets import Labels
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import evaluate
-from deepbinaries.features.inputs import Images, Pairs
+from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.features.region_array import RegionArray
 from deepbinaries.hashers import check_hasher
 from deepbinaries.hashers.code_learning import ROUTINES, UPDATES
@@ -204,6 +204,19 @@ def test_validation_is_scored_after_every_epoch_and_stops_by_patience(pairs, oth
     assert max(scores) == scores[-3]
 
 
+def test_patience_without_validation_pairs_is_refused(pairs):
+    none = pairs.select(np.array([], dtype=np.int64))
+    for validation in (None, none):
+        with pytest.raises(UsageError, match="patience needs validation pairs; give fit"):
+            small(patience=2).fit(pairs, validation=validation)
+
+
+def test_validation_pairs_of_another_vocabulary_are_refused(pairs, others):
+    strange = Texts(np.full((len(others), 6), 99, dtype=np.int32), 100)
+    with pytest.raises(DataError, match="a token id is 99, the model knows"):
+        small(epochs=1).fit(pairs, validation=replace(others, texts=strange))
+
+
 def test_a_training_that_patience_has_ended_is_not_taken_up_again(pairs, others, tmp_path):
     settings = {"epochs": 40, "patience": 1, "learning_rate": 0.01, "schedule": "constant"}
     ended = small(**settings).fit(pairs, validation=others, checkpoints=tmp_path)
@@ -292,8 +305,6 @@ def test_labels_of_which_any_two_meet_are_refused(pairs):
 
 def test_unknown_tokens_are_refused(pairs):
     hasher = small(epochs=1).fit(pairs)
-    from deepbinaries.features.inputs import Texts
-
     with pytest.raises(DataError, match="vocabulary"):
         hasher.encode(Texts(np.full((1, 6), 99, dtype=np.int32), 100))
 

@@ -46,6 +46,11 @@ class Images:
         return int(self.regions.shape[2]) - POSITION
 
     @property
+    def n_regions(self) -> int:
+        """K: regions beside the whole picture."""
+        return int(self.regions.shape[1]) - 1
+
+    @property
     def whole(self) -> NDArray[np.float32]:
         """The features of the whole pictures, (n, width)."""
         return np.asarray(self.regions[:, -1, : self.width], dtype=np.float32)

@@ -104,6 +104,9 @@ class DeepHasher(ABC):
         """Texts as the text network takes them."""
         return texts
 
+    def check_regions(self, n_regions: int) -> None:  # noqa: B027  # most can
+        """Refuse pictures of so many regions, the whole one not counted, where the method cannot work with them."""
+
     # What it gets.
 
     @property
@@ -137,12 +140,20 @@ class DeepHasher(ABC):
     ) -> Self:
         """Learn both networks from the pairs; `validation` pairs are scored after every epoch and never learnt from."""
         self.check_labels(pairs.labels)
+        self.check_regions(pairs.images.n_regions)
+        if self.settings.patience is not None and not validation:
+            raise UsageError(
+                "patience needs validation pairs", next_step="give fit(pairs, validation=...), or leave patience out"
+            )
         pairs = dataclasses.replace(pairs, texts=self.read(pairs.texts))
         if validation is not None:
             validation = dataclasses.replace(validation, texts=self.read(validation.texts))
         device = choose_device(self.device)
         torch.manual_seed(self.settings.seed)
         self.inputs_ = Inputs.of(pairs.images, pairs.texts)
+        if validation is not None:
+            check_width(validation.images, self.inputs_)
+            check_texts(validation.texts, self.inputs_)
         towers = self.towers_ = self.build(self.inputs_).to(device)
         objective = self.objective(pairs, towers, device)
         train(

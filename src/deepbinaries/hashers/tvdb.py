@@ -226,5 +226,4 @@ class TVDB(DeepHasher):
             )
 
     def objective(self, pairs: Pairs, towers: Towers, device: torch.device) -> CodeObjective:  # noqa: ARG002
-        self.check_regions(pairs.images.regions.shape[1] - 1)
         return CodeObjective(pairs.labels, self.settings, device)
