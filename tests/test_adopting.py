@@ -14,7 +14,9 @@ from PIL import Image
 from colour_encoders import COLOURS, image_encoder, text_encoder, tokenizer_file
 from deepbinaries.adopting import CLIP, adopt
 from deepbinaries.errors import DataError, PictureError, UsageError
+from deepbinaries.features import Texts
 from deepbinaries.hashers.adopted import paired_head, shared_head, turned_to_signs
+from deepbinaries.language.tokenizer import Tokenizer
 from deepbinaries.model import Model
 from deepbinaries.search import LazyModel, index_folder
 
@@ -85,6 +87,13 @@ def test_photographs_are_indexed_by_it(files, tmp_path):
 def test_text_encoders_with_and_without_a_mask_are_taken(files, tmp_path, text):
     files[1].write_bytes(text)
     assert len(adopted(files, tmp_path / "model").encode_texts(["red", "blue"])) == 2
+
+
+def test_a_tokenizer_may_leave_ids_out():
+    content = json.loads(tokenizer_file())
+    content["model"]["vocab"]["red"] = 40
+    tokenizer = Tokenizer(content)
+    assert Texts(tokenizer.encode(["red"]), len(tokenizer)).tokens[0, 0] == 41
 
 
 def test_encoders_of_two_spaces_need_captions(files, tmp_path):

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -285,6 +286,21 @@ def test_features_with_a_nan_are_refused_by_row(pairs):
         small().fit(Pairs(Images(regions), pairs.texts, pairs.labels))
 
 
+@pytest.mark.parametrize("image", IMAGE_NETWORKS)
+def test_features_with_a_nan_are_not_encoded(pairs, image):
+    hasher = small(epochs=1, image=image).fit(pairs)
+    regions = np.array(pairs.images.regions)
+    regions[7, -1, 3] = regions[7, 0, 3] = np.nan
+    with pytest.raises(DataError, match="row 7 of the picture features"):
+        hasher.encode(Images(regions))
+
+
+def test_networks_that_have_run_away_are_not_blamed_on_the_features(pairs):
+    hasher = small(epochs=1).fit(pairs)
+    torch.nn.init.constant_(hasher.towers_.image.head.last.bias, torch.nan)
+    assert np.isnan(hasher.encode(pairs.images)).all()
+
+
 def test_a_training_set_of_one_label_is_refused(pairs):
     one = Labels.from_names([["dog"]] * len(pairs))
     with pytest.raises(DataError, match="at least two labels"):
@@ -313,8 +329,11 @@ def test_unknown_tokens_are_refused(pairs):
 def test_pictures_without_regions_train_or_are_refused_with_a_way_out(image, pairs):
     whole = Pairs(Images(pairs.images.regions[:, -1:]), pairs.texts, pairs.labels)
     if image in ("max", "vote"):
-        with pytest.raises(UsageError, match=f"image={image} listens to regions, and keep=0 leaves none; set image="):
+        why = f"image={image} listens to regions, and keep=0 leaves none; set image="
+        with pytest.raises(UsageError, match=why):
             small(image=image, epochs=1).fit(whole)
+        with pytest.raises(UsageError, match=why):
+            small(image=image, epochs=1).fit(pairs).encode(whole.images)
     else:
         assert np.isfinite(small(image=image, epochs=1).fit(whole).encode(whole.images)).all()
 
@@ -337,6 +356,26 @@ def test_pictures_without_regions_train_or_are_refused_with_a_way_out(image, pai
 def test_nonsense_settings_are_refused_where_they_are_written(nonsense):
     with pytest.raises(UsageError):
         TVDBSettings(**nonsense)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"learning_rate": "x"}, {"epochs": 2.5}, {"patience": "2"}, {"image": None}, {"widths": 3}, {"widths": ("a",)}],
+)
+@pytest.mark.parametrize("make", [TVDBSettings, partial(TVDB.preset, "tvdb")])
+def test_a_setting_of_another_type_is_refused_by_its_name(make, wrong):
+    ((name, value),) = wrong.items()
+    with pytest.raises(UsageError, match=f"{name}=.* is of the type {type(value).__name__}; give"):
+        make(**wrong)
+
+
+@pytest.mark.parametrize("image", IMAGE_NETWORKS)
+def test_regions_are_silenced_by_those_image_sides_that_hear_them_one_by_one(image):
+    if image in ("max", "attention", "vote"):
+        assert TVDB.preset("tvdb", image=image, region_dropout=0.5).settings.region_dropout == 0.5
+    else:
+        with pytest.raises(UsageError, match=f"no part in image={image}; .* image=max, attention or vote"):
+            TVDB.preset("tvdb", image=image, region_dropout=0.5)
 
 
 def test_an_unknown_setting_of_a_preset_is_answered_with_the_known_ones():

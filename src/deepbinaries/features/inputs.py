@@ -64,6 +64,14 @@ class Texts:
     n_words: int  # ids are below this: the size of the vocabulary, special tokens counted
     features: NDArray[np.floating[Any]] | None = None  # (n, d), where a text is known by a vector, not by its words
 
+    def __post_init__(self) -> None:
+        strange = self.tokens[(self.tokens < 0) | (self.tokens >= self.n_words)]
+        if strange.size:
+            raise DataError(
+                f"a token id is {strange[0]}, the vocabulary has {self.n_words}",
+                next_step="give ids from 0 on and below n_words, as the vocabulary's `encode` does",
+            )
+
     @classmethod
     def from_vectors(cls, vectors: NDArray[np.floating[Any]]) -> "Texts":
         """Texts that are known by one vector each, (n, d): they have no tokens.

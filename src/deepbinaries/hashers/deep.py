@@ -26,8 +26,17 @@ from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.files import read_bytes, read_json, write_json, written_whole
 from deepbinaries.hashers.heads import NetworkSettings
-from deepbinaries.hashers.settings import changed
-from deepbinaries.hashers.training import Objective, Towers, TrainingSettings, choose_device, encode, text_inputs, train
+from deepbinaries.hashers.settings import changed, check_types
+from deepbinaries.hashers.training import (
+    Objective,
+    Towers,
+    TrainingSettings,
+    check_features,
+    choose_device,
+    encode,
+    text_inputs,
+    train,
+)
 
 VERSION = 1
 MAX_BYTES = 4 * 2**30
@@ -38,6 +47,7 @@ class DeepSettings(TrainingSettings, NetworkSettings):
     """How networks are built and trained; a method adds its own lines."""
 
     def __post_init__(self) -> None:
+        check_types(type(self), vars(self))
         TrainingSettings.__post_init__(self)
         NetworkSettings.__post_init__(self)
 
@@ -175,11 +185,16 @@ class DeepHasher(ABC):
         towers, device = self._trained(), choose_device(self.device)
         if isinstance(batch, Images):
             check_width(batch, self.inputs_)
-            values = encode(towers.image, batch.regions, device)
+            self.check_regions(batch.n_regions)
+            inputs, of = batch.regions, "picture"
+            values = encode(towers.image, inputs, device)
         else:
             texts = self.read(batch)
             check_texts(texts, self.inputs_)
-            values = encode(towers.text, text_inputs(texts), device)
+            inputs, of = text_inputs(texts), "text"
+            values = encode(towers.text, inputs, device)
+        if not np.isfinite(values).all():  # what comes in is looked at only then: it may be far larger, and on disk
+            check_features(inputs, of=of)
         return values.reshape(len(batch), self.bits)
 
     def save(self, folder: str | Path) -> None:
