@@ -14,7 +14,9 @@ from PIL import Image
 from colour_encoders import COLOURS, image_encoder, text_encoder, tokenizer_file
 from deepbinaries.adopting import CLIP, adopt
 from deepbinaries.errors import DataError, PictureError, UsageError
+from deepbinaries.features import Texts
 from deepbinaries.hashers.adopted import paired_head, shared_head, turned_to_signs
+from deepbinaries.language.tokenizer import Tokenizer
 from deepbinaries.model import Model
 from deepbinaries.search import LazyModel, index_folder
 
@@ -108,6 +110,13 @@ def test_a_picture_encoder_whose_vector_is_not_its_first_output_is_taken(files, 
     plain = adopted(files, tmp_path / "plain").encode_images(PICTURES, values=True)
     files[0].write_bytes(image_encoder(places=True))
     assert_allclose(adopted(files, tmp_path / "model").encode_images(PICTURES, values=True), plain)
+
+
+def test_a_tokenizer_may_leave_ids_out():
+    content = json.loads(tokenizer_file())
+    content["model"]["vocab"]["red"] = 40
+    tokenizer = Tokenizer(content)
+    assert Texts(tokenizer.encode(["red"]), len(tokenizer)).tokens[0, 0] == 41
 
 
 def test_encoders_of_two_spaces_need_captions(files, tmp_path):

@@ -161,6 +161,24 @@ def test_what_is_no_picture_is_refused(model):
         model.encode_images([3])
 
 
+@pytest.mark.parametrize("nothing", [None, 3, 0.5])
+def test_what_is_neither_a_picture_nor_a_collection_is_refused(model, nothing):
+    with pytest.raises(UsageError, match=f"{type(nothing).__name__} is no picture; give a path"):
+        model.encode_images(nothing)
+
+
+@pytest.mark.parametrize("size", [(0, 0), (0, 5)])
+def test_a_picture_without_pixels_is_refused(model, size):
+    with pytest.raises(PictureError, match=f"a picture of {size[0]} x {size[1]} pixels shows nothing; give another"):
+        model.encode_images(Image.new("RGB", size))
+
+
+@pytest.mark.parametrize("nothing", [None, b"a dog", 3])
+def test_what_is_no_text_and_no_list_of_texts_is_refused(model, nothing):
+    with pytest.raises(UsageError, match=f"{type(nothing).__name__} was given where a list of sentences is wanted"):
+        model.encode_texts(nothing)
+
+
 @pytest.mark.parametrize(
     "name", ["config.json", "hasher.json", "hasher.safetensors", "vocabulary.json", "MODEL_CARD.md"]
 )
@@ -175,6 +193,15 @@ def test_a_flipped_byte_is_refused_by_the_name_of_its_file(folder, name):
 def test_a_missing_file_is_refused_by_name(folder):
     (folder / "vocabulary.json").unlink()
     with pytest.raises(DataError, match="vocabulary.json .*not there"):
+        Model.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("left", ["vocabulary.json", "hasher.json", "hasher.safetensors"])
+def test_a_folder_that_lost_its_config_is_a_damaged_model(folder, left):
+    for path in folder.iterdir():
+        if path.name != left:
+            path.unlink()
+    with pytest.raises(DataError, match="config.json cannot be trusted: it is not there"):
         Model.from_pretrained(folder)
 
 

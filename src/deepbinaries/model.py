@@ -30,6 +30,7 @@ from deepbinaries.hashers.base import Hasher
 from deepbinaries.hashers.onnx_towers import OnnxTowers
 from deepbinaries.language import Reading, Vocabulary
 from deepbinaries.language.tokenizer import Tokenizer, is_tokenizer
+from deepbinaries.language.tokens import each_sentence
 from deepbinaries.model_folder import (
     BACKBONE,
     CONFIG,
@@ -105,6 +106,8 @@ class Model:
 
         A picture that cannot be read is an error that names it.
         """
+        if not isinstance(pictures, Picture | Iterable):
+            raise _no_picture(pictures)
         several = [pictures] if isinstance(pictures, Picture) else list(pictures)
         # While one batch is encoded, threads decode the next.
         with closing(in_order(self.read, several, workers=os.cpu_count() or 1, ahead=2 * BATCH)) as read:
@@ -130,7 +133,7 @@ class Model:
 
         Sentences without a known word all get the same code, which means nothing: ask `reading` first.
         """
-        several = [sentences] if isinstance(sentences, str) else list(sentences)
+        several = [sentences] if isinstance(sentences, str) else list(each_sentence(sentences))
         starts = range(0, len(several), TEXT_BATCH)
         shown = track(starts, "encoding sentences", mode="" if progress else "quiet")
         batches = (self.vocabulary.encode(several[start : start + TEXT_BATCH]) for start in shown)
@@ -150,9 +153,11 @@ class Model:
         if isinstance(picture, Image.Image):
             try:
                 return as_seen(picture)
+            except PictureError:
+                raise
             except Exception as error:  # Pillow decodes late, and answers damaged files with almost any kind
                 raise PictureError(f"a picture is damaged ({error})", next_step="copy it again") from error
-        raise UsageError(f"{type(picture).__name__} is no picture", next_step="give a path, bytes or a PIL picture")
+        raise _no_picture(picture)
 
     def _together(self, parts: Sequence[Values]) -> Values:
         """The values of all batches, every one of them a number."""
@@ -279,6 +284,10 @@ def source_of(prepared: Prepared, *, read: str) -> dict[str, Any]:
         "ignored_labels": list(parts.ignored),
         "read": read,
     }
+
+
+def _no_picture(given: object) -> UsageError:
+    return UsageError(f"{type(given).__name__} is no picture", next_step="give a path, bytes or a PIL picture")
 
 
 def _refuse_foreign_code(folder: Path, method: str, settings: VisionSettings) -> None:

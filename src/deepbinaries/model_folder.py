@@ -19,7 +19,8 @@ TUNING = "tuning.json"
 DESCRIPTION = "README.md"  # of a model that comes with the package: what was measured of it, and what it is bad at
 BACKBONE = "backbone.onnx"  # of an exported model
 EXPORTED = {BACKBONE, f"{BACKBONE}.json", "image.onnx", "text.onnx"}
-OURS = {CONFIG, VOCABULARY, CARD, LOG, TUNING, DESCRIPTION, "hasher.json", "hasher.safetensors"} | EXPORTED
+NETWORKS = {VOCABULARY, "hasher.json", "hasher.safetensors"} | EXPORTED  # what no other folder holds
+OURS = {CONFIG, CARD, LOG, TUNING, DESCRIPTION} | NETWORKS
 
 
 def write_folder(folder: Path, facts: Mapping[str, Any], write_files: Callable[[Path], None]) -> None:
@@ -75,9 +76,16 @@ def check_free(folder: Path) -> None:
         )
 
 
+def is_model(folder: Path) -> bool:
+    """Whether a folder holds a model, or what is left of one."""
+    return any((folder / name).is_file() for name in {CONFIG} | NETWORKS)
+
+
 def read_folder(folder: Path) -> dict[str, Any]:
     """The facts about a model, its files proven."""
     path = folder / CONFIG
+    if not path.is_file() and is_model(folder):
+        raise damaged(path, "it is not there")
     if not path.is_file():
         raise DataError(f"{folder} holds no model", next_step="give a folder that `deepbinaries train` has written")
     config = read_json(path)

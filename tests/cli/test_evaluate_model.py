@@ -62,6 +62,19 @@ def test_the_model_is_named_by_its_digest_and_not_by_its_path(judged, trained):
     assert str(trained) not in json.dumps(content)
 
 
+def test_how_the_model_sees_pictures_is_a_part_of_the_report(judged, trained, features, capsys):
+    config = json.loads((trained / "config.json").read_text())
+    model = judged()["model"]
+    assert model["vision"] == config["vision"]
+    assert {"proposer", "keep", "backbone", "mode"} <= model["vision"].keys()
+    assert model["proposer_sha256"] == config["proposer_sha256"]
+    assert run("evaluate", trained, *DATA, "--features", features) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("pictures: ")]
+    for word in ("backbone efficientnet-lite0", "mode roi", "proposer rpn", "keep 4"):
+        assert word in line
+    assert config["proposer_sha256"] in line
+
+
 def test_a_page_for_people_has_what_is_needed_to_believe_it(trained, features, capsys):
     assert run("evaluate", trained, *DATA, "--features", features) == 0
     page = capsys.readouterr().out
@@ -153,8 +166,22 @@ def test_captions_without_labels_are_told_how_to_be_judged(trained, captioned, c
 
 @pytest.mark.parametrize("options", [["--root", "here"], ["--split", "coco"], ["--device", "cpu"]])
 def test_what_goes_with_a_model_alone_is_refused_for_codes(tmp_path, capsys, options):
+    (tmp_path / "a.npy").touch()
     assert run("evaluate", tmp_path / "a.npy", tmp_path / "b.npy", "--paired", *options) == 2
     assert f"{options[0]} goes with a model" in capsys.readouterr().err
+
+
+def test_a_mistyped_model_is_told_before_anything_else(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run("evaluate", "modle", "scenes", "--device", "cpu", "--out", "/proc/report.json") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no model and no file of codes is called 'modle'; check the path" in line
+
+
+def test_a_place_for_the_report_that_nobody_can_write_to_is_told_before_any_work(trained, monkeypatch, capsys):
+    monkeypatch.setattr(Model, "from_pretrained", lambda *_, **__: pytest.fail("a model is opened"))
+    assert run("evaluate", trained, *DATA, "--out", "/proc/report.json") == 3
+    assert "/proc cannot be written to" in capsys.readouterr().err
 
 
 def test_a_folder_that_holds_no_model_is_told(tmp_path, capsys):
@@ -171,6 +198,7 @@ def test_a_model_of_the_package_is_judged_by_its_name(trained, features, tmp_pat
 
 
 def test_codes_have_one_gallery(tmp_path, capsys):
+    (tmp_path / "a.npy").touch()
     arguments = ("evaluate", tmp_path / "a.npy", tmp_path / "b.npy", "--paired", "--gallery", "clean")
     assert run(*arguments, "--gallery", "database") == 2
     assert "give --gallery once" in capsys.readouterr().err

@@ -68,8 +68,8 @@ def test_indexes_are_listed():
         (["dataset", "check", "scenes", "--set", "items=30", "--ignore-label", "unicorn"], "no label is called"),
         (["dataset", "check", "no.such.module:load"], "no.such.module"),
         (["evaluate", "a.npy"], "gallery"),
-        (["evaluate", "a.npy", "b.npy"], "--labels, --ids or --paired"),
-        (["evaluate", "a.npy", "b.npy", "--paired", "--variant", "map@zero"], "map@K/min"),
+        (["evaluate", "nope", "scenes"], "no model and no file of codes is called 'nope'; check the path"),
+        (["evaluate", "nope.npy", "b.npy", "--root", "."], "no model and no file of codes is called 'nope.npy'"),
     ],
 )
 def test_wrong_use_is_one_line_with_the_next_step_and_2(arguments, word):
@@ -82,7 +82,6 @@ def test_wrong_use_is_one_line_with_the_next_step_and_2(arguments, word):
         (["dataset", "check", "coco", "--root", "."], "cocodataset.org"),
         (["dataset", "check", "iapr-tc12", "--root", "."], "imageclef.org"),
         (["dataset", "check", "scenes", "--set", "items=30", "--split", "none.json"], "none.json does not exist"),
-        (["evaluate", "none.npy", "none.npy", "--paired"], "none.npy does not exist"),
     ],
 )
 def test_any_other_error_is_one_line_with_the_next_step_and_3(arguments, word, tmp_path):
@@ -149,6 +148,18 @@ def test_two_code_files_are_judged_with_the_rules_beside_the_number(codes):
     assert report["score"]["value"] == pytest.approx((cat + dog) / 2)
     assert report["score"]["rules"]["ties"] == "expected"
     assert report["queries"] == {"used": 2, "dropped": 1, "without_relevant": 1}
+
+
+@pytest.mark.parametrize(
+    ("gallery", "options", "code", "word"),
+    [
+        ("gallery.npy", [], 2, "--labels, --ids or --paired"),
+        ("gallery.npy", ["--paired", "--variant", "map@zero"], 2, "map@K/min"),
+        ("none.npy", ["--paired"], 3, "none.npy does not exist"),
+    ],
+)
+def test_codes_that_cannot_be_judged_are_one_line(codes, gallery, options, code, word):
+    assert_refused(deepbinaries("evaluate", "queries.npy", gallery, *options, cwd=codes), code, word)
 
 
 def test_pairs_by_id_are_judged_by_their_ranks(codes):

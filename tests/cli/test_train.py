@@ -3,33 +3,18 @@
 import io
 import json
 import os
-import resource
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from PIL import Image
 from small_training import METHOD, SMALL, run, small
 
-from deepbinaries import codes
 from deepbinaries.cli import learning
 from deepbinaries.cli.recipe import read_recipe
 from deepbinaries.datasets import load
 from deepbinaries.errors import DataError
 from deepbinaries.model import Model
-
-
-@pytest.fixture
-def photographs(tmp_path):
-    """Two pictures and what is none."""
-    folder = tmp_path / "photographs"
-    folder.mkdir()
-    scenes = load("scenes", items=60)
-    for row in (0, 1):
-        (folder / f"{row}.jpg").write_bytes(scenes.picture(row))
-    (folder / "empty.jpg").touch()
-    return folder
 
 
 def digest_of(folder):
@@ -105,91 +90,6 @@ def test_a_training_writes_over_nothing(trained, capsys):
     assert "exists" in capsys.readouterr().err
 
 
-def test_pictures_are_encoded_and_a_broken_one_is_left_out(trained, photographs, tmp_path, capsys):
-    out = tmp_path / "codes.npy"
-    assert run("encode", trained, photographs, "--out", out, "--device", "cpu") == 0
-    paths = [str(photographs / name) for name in ("0.jpg", "1.jpg")]
-    assert (tmp_path / "codes.ids.txt").read_text().splitlines() == paths
-    assert codes.load(out) == Model.from_pretrained(trained, device="cpu").encode_images(paths)
-    told = capsys.readouterr()
-    assert "empty.jpg is empty" in told.err
-    assert "items: 2\n" in told.out
-    assert "left out: 1\n" in told.out
-
-
-def test_how_many_pictures_were_left_out_is_a_number_of_the_json(trained, photographs, tmp_path, capsys):
-    assert run("encode", trained, photographs, "--out", tmp_path / "codes.npy", "--json") == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert (facts["items"], facts["left_out"]) == (2, 1)
-
-
-def test_a_folder_that_is_called_like_a_model_is_not_taken_for_it(trained, photographs, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    photographs.rename("photo")
-    monkeypatch.setattr("deepbinaries.pretrained.names", lambda: ["photo"])
-    assert run("encode", "photo") == 2
-    assert "write --model photo for the model, ./photo for what is here" in capsys.readouterr().err
-    assert run("encode", "./photo", "--model", trained) == 0
-    assert run("encode", "photo", "--model", trained, "--out", "again.npy") == 0
-
-
-def test_sentences_are_encoded_and_one_without_known_words_is_told(trained, tmp_path, capsys):
-    (tmp_path / "texts.txt").write_text("a dog\nxyzzy plugh\n")
-    out = tmp_path / "values.npy"
-    assert run("encode", trained, "--texts", tmp_path / "texts.txt", "--out", out, "--values") == 0
-    expected = Model.from_pretrained(trained, device="cpu").encode_texts(["a dog", "xyzzy plugh"], values=True)
-    np.testing.assert_allclose(np.load(out), expected, atol=1e-5)
-    assert (tmp_path / "values.ids.txt").read_text() == "1\n2\n"
-    assert "line 2: 'xyzzy', 'plugh' are unknown" in capsys.readouterr().err
-
-
-@pytest.fixture
-def small_disk():
-    """`small_disk(n)` lets no file grow beyond so many bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda n_bytes: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.mark.parametrize(
-    ("sentences", "n_bytes", "kind", "failing"),
-    [
-        (300, 4096, ["--values"], "codes.npy"),  # 64 bytes each
-        (300, 500, [], "codes.npy"),  # 2 bytes each, and 128
-        (10, 200, [], "codes.npy.json"),
-        (300, 900, [], "codes.ids.txt"),  # 4 bytes for most
-    ],
-)
-def test_a_full_disk_leaves_no_half_of_what_is_encoded(
-    trained, tmp_path, small_disk, capsys, sentences, n_bytes, kind, failing
-):
-    (tmp_path / "many.txt").write_text("a dog\n" * sentences)
-    arguments = ("encode", trained, "--texts", tmp_path / "many.txt", "--out", tmp_path / "codes.npy", *kind)
-    small_disk(n_bytes)
-    assert run(*arguments) == 3
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert f"{failing} cannot be written" in told
-    assert "(None)" not in told
-    assert [path.name for path in tmp_path.iterdir()] == ["many.txt"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "word"),
-    [
-        ([], 2, "give pictures, or a file of --texts"),
-        (["a.jpg", "--texts", "a.txt"], 2, "give pictures, or a file of --texts"),
-        (["a.jpg", "--out", "codes.bin"], 2, "end in .npy"),
-        (["a.jpg"], 3, "none of 1 pictures can be read"),
-        (["--texts", "a.txt"], 3, "a.txt does not exist"),
-    ],
-)
-def test_what_cannot_be_encoded_is_told(trained, tmp_path, monkeypatch, capsys, arguments, code, word):
-    monkeypatch.chdir(tmp_path)
-    assert run("encode", trained, *arguments) == code
-    assert word in capsys.readouterr().err.splitlines()[-1]
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_what_lies_beside_an_unfinished_training_stays(features, tmp_path):
     beside = tmp_path / "model.training"
     beside.mkdir()
@@ -217,10 +117,17 @@ def test_a_setting_that_makes_no_sense_is_one_line_before_any_work(features, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_setting_without_a_part_is_told_and_changes_nothing(trained, features, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("setting", "line"),
+    [
+        ("eta=0.5", "eta has no part in the update 'relaxed'"),
+        ("region_dropout=0.5", "region_dropout has no part in image=whole"),
+    ],
+)
+def test_a_setting_without_a_part_is_told_and_changes_nothing(trained, features, tmp_path, capsys, setting, line):
     out = tmp_path / "model"
-    assert run("train", *SMALL, "--set", "eta=0.5", "--features", features, "--out", out) == 0
-    assert "eta has no part in the update 'relaxed'" in capsys.readouterr().err.splitlines()
+    assert run("train", *SMALL, "--set", setting, "--features", features, "--out", out) == 0
+    assert line in capsys.readouterr().err.splitlines()
     assert digest_of(out) == digest_of(trained)
 
 
@@ -232,6 +139,13 @@ def test_a_small_training_part_has_smaller_batches_and_the_model_says_so(feature
     assert run("train", *WITHOUT_BATCH, "--features", features, "--out", out) == 0
     assert "batch=32: with 512 an epoch of 27 pairs has few steps" in capsys.readouterr().err.splitlines()
     assert Model.from_pretrained(out, device="cpu").hasher.settings.batch == 32
+
+
+@pytest.mark.parametrize("method", ["tvdb-paper", "dcmh-paper"])
+def test_a_preset_to_the_letter_keeps_its_batch_on_a_small_training_part(method):
+    recipe = read_recipe(None, method, None, None, None, None, None, None)
+    assert recipe.fitted_to(27, 128) == recipe
+    assert read_recipe(None, "tvdb", None, None, None, None, None, None).fitted_to(27, 512).settings["batch"] == 32
 
 
 @pytest.mark.parametrize("given", [("--set", "batch=512"), ("--tune", "batch=256,512")])
@@ -361,9 +275,10 @@ def test_a_damaged_log_of_an_unfinished_training_is_named(features, tmp_path, mo
     assert f"{log} is damaged" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [(), ("--set", "patience=1")])
 @pytest.mark.parametrize("update", ["projection", "gram", "relaxed"])
-def test_a_training_that_runs_away_is_one_line_and_leaves_no_model(features, tmp_path, capsys, update):
-    runaway = ("--set", "learning_rate=1e30", "--set", f"update={update}")
+def test_a_training_that_runs_away_is_one_line_and_leaves_no_model(features, tmp_path, capsys, update, more):
+    runaway = ("--set", "learning_rate=1e30", "--set", f"update={update}", *more)
     assert run("train", *SMALL, *runaway, "--features", features, "--out", tmp_path / "model") == 3
     assert "not finite; lower the learning rate" in capsys.readouterr().err.splitlines()[-1]
     assert not (tmp_path / "model").exists()

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from deepbinaries.codes import Codes
 from deepbinaries.datasets import Labels
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import evaluate
-from deepbinaries.features.inputs import Images, Pairs
+from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.features.region_array import RegionArray
 from deepbinaries.hashers import check_hasher
 from deepbinaries.hashers.code_learning import ROUTINES, UPDATES
@@ -204,6 +205,19 @@ def test_validation_is_scored_after_every_epoch_and_stops_by_patience(pairs, oth
     assert max(scores) == scores[-3]
 
 
+def test_patience_without_validation_pairs_is_refused(pairs):
+    none = pairs.select(np.array([], dtype=np.int64))
+    for validation in (None, none):
+        with pytest.raises(UsageError, match="patience needs validation pairs; give fit"):
+            small(patience=2).fit(pairs, validation=validation)
+
+
+def test_validation_pairs_of_another_vocabulary_are_refused(pairs, others):
+    strange = Texts(np.full((len(others), 6), 99, dtype=np.int32), 100)
+    with pytest.raises(DataError, match="a token id is 99, the model knows"):
+        small(epochs=1).fit(pairs, validation=replace(others, texts=strange))
+
+
 def test_a_training_that_patience_has_ended_is_not_taken_up_again(pairs, others, tmp_path):
     settings = {"epochs": 40, "patience": 1, "learning_rate": 0.01, "schedule": "constant"}
     ended = small(**settings).fit(pairs, validation=others, checkpoints=tmp_path)
@@ -272,6 +286,21 @@ def test_features_with_a_nan_are_refused_by_row(pairs):
         small().fit(Pairs(Images(regions), pairs.texts, pairs.labels))
 
 
+@pytest.mark.parametrize("image", IMAGE_NETWORKS)
+def test_features_with_a_nan_are_not_encoded(pairs, image):
+    hasher = small(epochs=1, image=image).fit(pairs)
+    regions = np.array(pairs.images.regions)
+    regions[7, -1, 3] = regions[7, 0, 3] = np.nan
+    with pytest.raises(DataError, match="row 7 of the picture features"):
+        hasher.encode(Images(regions))
+
+
+def test_networks_that_have_run_away_are_not_blamed_on_the_features(pairs):
+    hasher = small(epochs=1).fit(pairs)
+    torch.nn.init.constant_(hasher.towers_.image.head.last.bias, torch.nan)
+    assert np.isnan(hasher.encode(pairs.images)).all()
+
+
 def test_a_training_set_of_one_label_is_refused(pairs):
     one = Labels.from_names([["dog"]] * len(pairs))
     with pytest.raises(DataError, match="at least two labels"):
@@ -292,8 +321,6 @@ def test_labels_of_which_any_two_meet_are_refused(pairs):
 
 def test_unknown_tokens_are_refused(pairs):
     hasher = small(epochs=1).fit(pairs)
-    from deepbinaries.features.inputs import Texts
-
     with pytest.raises(DataError, match="vocabulary"):
         hasher.encode(Texts(np.full((1, 6), 99, dtype=np.int32), 100))
 
@@ -302,8 +329,11 @@ def test_unknown_tokens_are_refused(pairs):
 def test_pictures_without_regions_train_or_are_refused_with_a_way_out(image, pairs):
     whole = Pairs(Images(pairs.images.regions[:, -1:]), pairs.texts, pairs.labels)
     if image in ("max", "vote"):
-        with pytest.raises(UsageError, match=f"image={image} listens to regions, and keep=0 leaves none; set image="):
+        why = f"image={image} listens to regions, and keep=0 leaves none; set image="
+        with pytest.raises(UsageError, match=why):
             small(image=image, epochs=1).fit(whole)
+        with pytest.raises(UsageError, match=why):
+            small(image=image, epochs=1).fit(pairs).encode(whole.images)
     else:
         assert np.isfinite(small(image=image, epochs=1).fit(whole).encode(whole.images)).all()
 
@@ -326,6 +356,26 @@ def test_pictures_without_regions_train_or_are_refused_with_a_way_out(image, pai
 def test_nonsense_settings_are_refused_where_they_are_written(nonsense):
     with pytest.raises(UsageError):
         TVDBSettings(**nonsense)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"learning_rate": "x"}, {"epochs": 2.5}, {"patience": "2"}, {"image": None}, {"widths": 3}, {"widths": ("a",)}],
+)
+@pytest.mark.parametrize("make", [TVDBSettings, partial(TVDB.preset, "tvdb")])
+def test_a_setting_of_another_type_is_refused_by_its_name(make, wrong):
+    ((name, value),) = wrong.items()
+    with pytest.raises(UsageError, match=f"{name}=.* is of the type {type(value).__name__}; give"):
+        make(**wrong)
+
+
+@pytest.mark.parametrize("image", IMAGE_NETWORKS)
+def test_regions_are_silenced_by_those_image_sides_that_hear_them_one_by_one(image):
+    if image in ("max", "attention", "vote"):
+        assert TVDB.preset("tvdb", image=image, region_dropout=0.5).settings.region_dropout == 0.5
+    else:
+        with pytest.raises(UsageError, match=f"no part in image={image}; .* image=max, attention or vote"):
+            TVDB.preset("tvdb", image=image, region_dropout=0.5)
 
 
 def test_an_unknown_setting_of_a_preset_is_answered_with_the_known_ones():

@@ -14,7 +14,7 @@ from deepbinaries.cli.collection_options import VARIABLE, Bits, ModelAt
 from deepbinaries.cli.output import AsJson, complain, free_file, write_json, write_text
 from deepbinaries.cli.train import BackboneWeights, Device, ProposerPath
 from deepbinaries.errors import DataError, PictureError, UsageError
-from deepbinaries.files import read_lines, write_array, written_whole
+from deepbinaries.files import read_json, read_lines, write_array, written_whole
 from deepbinaries.progress import track
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def encode(
     A picture that cannot be read is named and left out. Example: deepbinaries encode ~/Pictures --out codes.npy
     """
     from deepbinaries.model import Model
+    from deepbinaries.pretrained import place_of
 
     pictures = list(pictures or ())
     if model is None and pictures and _is_model(pictures[0]):
@@ -59,8 +60,9 @@ def encode(
         raise UsageError(f"{out} is no name for codes", next_step="let it end in .npy")
     ids_path = out.with_suffix(".ids.txt")
     written = [free_file(path) for path in (out, out.with_name(f"{out.name}.json"), ids_path)]
+    place = place_of(_chosen(model))
     opened = Model.from_pretrained(
-        _chosen(model), bits=bits, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path
+        place, bits=bits, device=device, backbone_weights=backbone_weights, proposer_path=proposer_path
     )
     left_out = 0
     if texts is not None:
@@ -74,7 +76,7 @@ def encode(
         with written_whole(ids_path) as file:
             file.write(b"".join(os.fsencode(id_) + b"\n" for id_ in ids))
     facts: dict[str, Any] = {"codes": str(out), "ids": str(ids_path), "items": len(ids), "left_out": left_out}
-    facts["bits"] = opened.bits
+    facts |= {"bits": opened.bits, **_name_and_digest(place)}
     if as_json:
         write_json(facts)
     else:
@@ -82,17 +84,21 @@ def encode(
 
 
 def _is_model(name: str) -> bool:
-    """Whether what stands in front is a model and no picture; refused where it may be either."""
-    from deepbinaries.model_folder import CONFIG
+    """Whether what stands in front is a model and no picture; refused where it may be either, or is neither."""
+    from deepbinaries.model_folder import is_model
     from deepbinaries.pretrained import names
 
-    holds_model = (Path(name) / CONFIG).is_file()
-    if name in names() and Path(name).exists() and not holds_model:
+    of_package, there = name in names(), Path(name).exists()
+    if not of_package and not there:
+        raise UsageError(
+            f"no model and no picture is called {name!r}", next_step="check the path, or name the model by --model"
+        )
+    if of_package and there:
         raise UsageError(
             f"{name} is a model of the package, and here something else is called so",
             next_step=f"write --model {name} for the model, ./{name} for what is here",
         )
-    return holds_model or name in names()
+    return of_package or is_model(Path(name))
 
 
 def _chosen(model: str | None) -> str:
@@ -102,6 +108,14 @@ def _chosen(model: str | None) -> str:
     if chosen is None:
         raise UsageError("no model was given to encode by", next_step="give --model FOLDER, as `train` writes it")
     return chosen
+
+
+def _name_and_digest(place: Path) -> dict[str, str]:
+    """Which model it was: its name or its folder, and the digest of all that it is."""
+    from deepbinaries.model_folder import CONFIG
+    from deepbinaries.pretrained import name_of
+
+    return {"model": name_of(place) or str(place), "model_sha256": read_json(place / CONFIG)["sha256"]}
 
 
 def _write(found: "NDArray[Any]", out: Path, as_values: bool) -> None:

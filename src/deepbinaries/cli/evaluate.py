@@ -9,7 +9,7 @@ from deepbinaries import files
 from deepbinaries.cli.dataset import FromCaptions, Root, Seed, SplitName, SplitSet, load_dataset
 from deepbinaries.cli.evaluate_codes import judge_codes
 from deepbinaries.cli.evaluate_model import as_json as model_as_json
-from deepbinaries.cli.evaluate_model import judge_model
+from deepbinaries.cli.evaluate_model import eyes_in_words, judge_model
 from deepbinaries.cli.output import AsJson, free_file, say, write_json, write_text
 from deepbinaries.cli.train import BackboneWeights, DatasetSet, Device, Features, ProposerPath
 from deepbinaries.errors import UsageError, unknown_name
@@ -97,6 +97,11 @@ def evaluate(
     from deepbinaries.evaluation.scoring import DIRECTIONS
     from deepbinaries.pretrained import names, place_of
 
+    if queries not in names() and not Path(queries).exists():
+        raise UsageError(
+            f"no model and no file of codes is called {queries!r}",
+            next_step="check the path; a model is a folder that `train` has written, or a name of the package, `photo`",
+        )
     if out is not None:
         free_file(out)
     if direction is not None and direction not in DIRECTIONS:
@@ -125,6 +130,7 @@ def evaluate(
             features=features or files.cache_folder() / "features",
         )
         content = model_as_json(place_of(queries), reports)
+        seen = [eyes_in_words(content)]
     else:
         _refuse(context, OF_MODELS, f"goes with a model, and {queries} is none")
         if len(kinds) > 1:
@@ -141,14 +147,14 @@ def evaluate(
             without_itself=without_itself,
             extras=extras,
         )
-        reports, content = [report], report.to_json()
+        seen, reports, content = [], [report], report.to_json()
     if out is not None:
         files.write_json(content, out)
         say(f"report: {out}")
     if as_json:
         write_json(content)
     else:
-        write_text("\n\n".join(map(str, reports)))
+        write_text("\n\n".join([*seen, *map(str, reports)]))
 
 
 def _refuse(context: typer.Context, names: tuple[str, ...], why: str) -> None:

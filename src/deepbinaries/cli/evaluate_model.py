@@ -63,10 +63,19 @@ def judge_model(
 
 
 def as_json(folder: Path, reports: "Sequence[Report]") -> dict[str, Any]:
-    """The reports, and which model they are about: by its digest, no path."""
+    """The reports, and which model they are about: by its digest, no path; and how it sees pictures."""
     config = read_json(folder / CONFIG)
-    model = {name: config[name] for name in ("method", "bits", "trained_on", "sha256")}
+    model = {name: config[name] for name in ("method", "bits", "trained_on", "sha256", "vision")}
+    model["proposer_sha256"] = config.get("proposer_sha256", "")
     return {"format": FORMAT, "version": VERSION, "model": model, "reports": [report.to_json() for report in reports]}
+
+
+def eyes_in_words(content: dict[str, Any]) -> str:
+    """A line about how the model of such a report sees pictures; a proposer that works by a file has its digest."""
+    model = content["model"]
+    seen = ", ".join(f"{name} {value}" for name, value in model["vision"].items())
+    digest = model["proposer_sha256"]
+    return f"pictures: {seen}" + (f", the proposer's file {digest}" if digest else "")
 
 
 def _tell_of_another_split(model: "Model", dataset: "Dataset", split: "Split") -> None:

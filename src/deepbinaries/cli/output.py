@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from deepbinaries.errors import UsageError
+from deepbinaries.files import check_place
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -56,10 +57,11 @@ def free_path(path: Path) -> Path:
 
 
 def free_file(path: Path) -> Path:
-    """The same for a file that is written at the end of long work: its folder must be there already."""
+    """The same for a file that is written at the end of long work: its folder must be there, and take it."""
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent} is no folder", next_step="make it first, or give another name")
-    return free_path(path)
+    check_place(free_path(path))
+    return path
 
 
 def say(text: str) -> None:

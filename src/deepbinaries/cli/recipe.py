@@ -48,8 +48,14 @@ class Recipe(NamedTuple):
         return hasher
 
     def fitted_to(self, n_pairs: int, usual_batch: int) -> "Recipe":
-        """The same with smaller batches where few pairs would make few steps, unless the batch was chosen."""
-        if "batch" in self.settings or any("batch" in combination for combination in self.grid):
+        """The same with smaller batches where few pairs would make few steps, unless the batch is settled.
+
+        It is by whoever chose it, and by a preset that promises its paper to the letter.
+        """
+        from deepbinaries.registry import METHODS
+
+        promised = self.method in getattr(METHODS.load(self.method), "to_the_letter", ())
+        if promised or any("batch" in settings for settings in (self.settings, *self.grid)):
             return self
         return self._replace(settings=self.settings | {"batch": fitting_batch(n_pairs, usual_batch)})
 

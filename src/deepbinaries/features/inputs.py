@@ -46,6 +46,11 @@ class Images:
         return int(self.regions.shape[2]) - POSITION
 
     @property
+    def n_regions(self) -> int:
+        """K: regions beside the whole picture."""
+        return int(self.regions.shape[1]) - 1
+
+    @property
     def whole(self) -> NDArray[np.float32]:
         """The features of the whole pictures, (n, width)."""
         return np.asarray(self.regions[:, -1, : self.width], dtype=np.float32)
@@ -58,6 +63,14 @@ class Texts:
     tokens: NDArray[np.int32]  # (n, length)
     n_words: int  # ids are below this: the size of the vocabulary, special tokens counted
     features: NDArray[np.floating[Any]] | None = None  # (n, d), where a text is known by a vector, not by its words
+
+    def __post_init__(self) -> None:
+        strange = self.tokens[(self.tokens < 0) | (self.tokens >= self.n_words)]
+        if strange.size:
+            raise DataError(
+                f"a token id is {strange[0]}, the vocabulary has {self.n_words}",
+                next_step="give ids from 0 on and below n_words, as the vocabulary's `encode` does",
+            )
 
     @classmethod
     def from_vectors(cls, vectors: NDArray[np.floating[Any]]) -> "Texts":

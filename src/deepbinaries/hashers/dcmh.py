@@ -130,6 +130,7 @@ class DCMH(DeepHasher):
     method = "dcmh"
     kind = DCMHSettings
     presets = PRESETS
+    to_the_letter = ("dcmh-paper",)
 
     def build(self, inputs: Inputs) -> Towers:
         return Towers(image_tower(inputs, self.settings), text_tower(inputs, self.settings))

@@ -9,7 +9,7 @@ A method inherits the contract from here and nothing from another method. What i
 import dataclasses
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -26,8 +26,17 @@ from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Images, Pairs, Texts
 from deepbinaries.files import read_bytes, read_json, write_json, written_whole
 from deepbinaries.hashers.heads import NetworkSettings
-from deepbinaries.hashers.settings import changed
-from deepbinaries.hashers.training import Objective, Towers, TrainingSettings, choose_device, encode, text_inputs, train
+from deepbinaries.hashers.settings import changed, check_types
+from deepbinaries.hashers.training import (
+    Objective,
+    Towers,
+    TrainingSettings,
+    check_features,
+    choose_device,
+    encode,
+    text_inputs,
+    train,
+)
 
 VERSION = 1
 MAX_BYTES = 4 * 2**30
@@ -38,6 +47,7 @@ class DeepSettings(TrainingSettings, NetworkSettings):
     """How networks are built and trained; a method adds its own lines."""
 
     def __post_init__(self) -> None:
+        check_types(type(self), vars(self))
         TrainingSettings.__post_init__(self)
         NetworkSettings.__post_init__(self)
 
@@ -63,6 +73,7 @@ class DeepHasher(ABC):
     method: ClassVar[str]  # its name in files
     kind: ClassVar[type[DeepSettings]]  # of its settings
     presets: ClassVar[Mapping[str, Any]]
+    to_the_letter: ClassVar[Collection[str]] = ()  # presets that promise their paper's settings on data of any size
 
     def __init__(self, settings: Any = None, *, device: str = "auto"):
         self.settings: Any = next(iter(self.presets.values())) if settings is None else settings
@@ -103,6 +114,9 @@ class DeepHasher(ABC):
         """Texts as the text network takes them."""
         return texts
 
+    def check_regions(self, n_regions: int) -> None:  # noqa: B027  # most can
+        """Refuse pictures of so many regions, the whole one not counted, where the method cannot work with them."""
+
     # What it gets.
 
     @property
@@ -136,12 +150,20 @@ class DeepHasher(ABC):
     ) -> Self:
         """Learn both networks from the pairs; `validation` pairs are scored after every epoch and never learnt from."""
         self.check_labels(pairs.labels)
+        self.check_regions(pairs.images.n_regions)
+        if self.settings.patience is not None and not validation:
+            raise UsageError(
+                "patience needs validation pairs", next_step="give fit(pairs, validation=...), or leave patience out"
+            )
         pairs = dataclasses.replace(pairs, texts=self.read(pairs.texts))
         if validation is not None:
             validation = dataclasses.replace(validation, texts=self.read(validation.texts))
         device = choose_device(self.device)
         torch.manual_seed(self.settings.seed)
         self.inputs_ = Inputs.of(pairs.images, pairs.texts)
+        if validation is not None:
+            check_width(validation.images, self.inputs_)
+            check_texts(validation.texts, self.inputs_)
         towers = self.towers_ = self.build(self.inputs_).to(device)
         objective = self.objective(pairs, towers, device)
         train(
@@ -163,11 +185,16 @@ class DeepHasher(ABC):
         towers, device = self._trained(), choose_device(self.device)
         if isinstance(batch, Images):
             check_width(batch, self.inputs_)
-            values = encode(towers.image, batch.regions, device)
+            self.check_regions(batch.n_regions)
+            inputs, of = batch.regions, "picture"
+            values = encode(towers.image, inputs, device)
         else:
             texts = self.read(batch)
             check_texts(texts, self.inputs_)
-            values = encode(towers.text, text_inputs(texts), device)
+            inputs, of = text_inputs(texts), "text"
+            values = encode(towers.text, inputs, device)
+        if not np.isfinite(values).all():  # what comes in is looked at only then: it may be far larger, and on disk
+            check_features(inputs, of=of)
         return values.reshape(len(batch), self.bits)
 
     def save(self, folder: str | Path) -> None:

@@ -152,6 +152,8 @@ def train(
             optimiser.step()
             losses += loss.detach()
         entry: dict[str, Any] = {"epoch": epoch + 1, "loss": float(losses) / n_steps}
+        if not math.isfinite(entry["loss"]):  # first of all: nothing can be made of such networks' outputs
+            raise DataError(f"the loss of epoch {epoch + 1} is not finite", next_step="lower the learning rate")
         entry |= objective.after_epoch(
             epoch, lambda: (_outputs(towers.image, images, device, world), _outputs(towers.text, texts, device, world))
         )
@@ -160,8 +162,6 @@ def train(
             score = (entry["validation_image_to_text"] + entry["validation_text_to_image"]) / 2
             run.note(score, towers)
         entry["seconds"] = round(time.monotonic() - began, 3)
-        if not math.isfinite(entry["loss"]):
-            raise DataError(f"the loss of epoch {epoch + 1} is not finite", next_step="lower the learning rate")
         run.epoch = epoch + 1
         if world.leads:
             log(entry)

@@ -89,6 +89,11 @@ PRESETS = {
 
 WITHOUT_ETA = ("projection", "relaxed")  # updates that do not weigh the networks' outputs
 HEARS_REGIONS = ("max", "vote")  # image sides that are nothing without regions; the others read the whole picture
+SILENCES_REGIONS = ("max", "attention", "vote")  # image sides in which single regions can be silent while training
+HAS_A_PART = {  # where settings that are without one elsewhere do something
+    "eta": "--method tvdb-lstm, or update=spectral",
+    "region_dropout": f"image={', '.join(SILENCES_REGIONS[:-1])} or {SILENCES_REGIONS[-1]}",
+}
 # How a preset sees pictures, if not by the defaults.
 VISION: dict[str, dict[str, Any]] = {"tvdb-paper": {"backbone": "alexnet", "mode": "crop"}}
 
@@ -177,6 +182,7 @@ class TVDB(DeepHasher):
     method = "tvdb"
     kind = TVDBSettings
     presets = PRESETS
+    to_the_letter = ("tvdb-paper",)
 
     def __init__(self, settings: TVDBSettings = PRESETS["tvdb"], *, device: str = "auto"):
         super().__init__(settings, device=device)
@@ -189,15 +195,17 @@ class TVDB(DeepHasher):
             if setting in settings:
                 raise UsageError(
                     f"{setting} has no part in {why}",
-                    next_step="leave it out, or take one where it has: --method tvdb-lstm, or update=spectral",
+                    next_step=f"leave it out, or take one where it has: {HAS_A_PART[setting]}",
                 )
         return hasher
 
     @classmethod
     def without_part(cls, name: str, **settings: Any) -> dict[str, str]:
         """The settings that decide nothing in a preset with these settings, each with what it has no part in."""
-        update, loss = (settings.get(of, getattr(cls.presets[name], of)) for of in ("update", "loss"))
-        return {"eta": f"the update {update!r}"} if update in WITHOUT_ETA and loss == "mean" else {}
+        of = ("update", "loss", "image")
+        update, loss, image = (settings.get(setting, getattr(cls.presets[name], setting)) for setting in of)
+        idle = {"eta": f"the update {update!r}"} if update in WITHOUT_ETA and loss == "mean" else {}
+        return idle | ({} if image in SILENCES_REGIONS else {"region_dropout": f"image={image}"})
 
     @classmethod
     def vision(cls, name: str, **settings: Any) -> dict[str, Any]:
@@ -218,5 +226,4 @@ class TVDB(DeepHasher):
             )
 
     def objective(self, pairs: Pairs, towers: Towers, device: torch.device) -> CodeObjective:  # noqa: ARG002
-        self.check_regions(pairs.images.regions.shape[1] - 1)
         return CodeObjective(pairs.labels, self.settings, device)

@@ -57,6 +57,8 @@ class Tokenizer:
         self._tokenizer.no_truncation()
         self._pieces([NONSENSE])  # what it makes of unknown words it shall say now, and not when a search meets one
         self._end = self._ending()
+        # Some tokenizers leave ids out, so that their number says less than the last one.
+        self._n_ids = max(self._tokenizer.get_vocab().values(), default=-1) + 2
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -65,7 +67,7 @@ class Tokenizer:
         return tuple(sorted({piece for piece in pieces if piece.isalpha()}))
 
     def __len__(self) -> int:
-        return int(self._tokenizer.get_vocab_size()) + 1
+        return self._n_ids
 
     def encode(self, sentences: Iterable[str]) -> NDArray[np.int32]:
         """The ids of the sentences' pieces plus one, (n, length), filled up by 0; what is cut still has its end."""

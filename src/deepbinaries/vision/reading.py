@@ -79,6 +79,8 @@ def as_seen(picture: Image.Image) -> Image.Image:
     >>> as_seen(Image.new("L", (2, 1))).mode
     'RGB'
     """
+    if 0 in picture.size:
+        raise PictureError("a picture of {} x {} pixels shows nothing".format(*picture.size), next_step="give another")
     rgb = _in_rgb(picture)
     seen = _upright(rgb, _orientation(picture))  # asked last: Pillow turns TIFF by itself while decoding
     seen.info = {}  # what is upright now must not be turned again
