@@ -290,6 +290,7 @@ def test_figure_4_names_what_the_pictures_share_with_the_sentence(reproduce, out
         ("table1", ("--bits", "0"), "--bits 0 is too small"),
         ("figure3", ("--bits", "8,16"), "figure3 is drawn at one length"),
         ("time", (), "too few to see growth"),
+        ("time", ("--only", "spectral"), "time has no rows to choose from; leave --only out"),
         ("k", ("--vision", "colour=1"), "no setting of vision is called 'colour'"),
         ("table9", (), "no table or figure is called 'table9'; did you mean 'table2'? Known: "),
     ],
