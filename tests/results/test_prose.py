@@ -192,6 +192,15 @@ def test_updates_take_as_long_as_is_said(findings):
     assert round(seconds["start"], 1) == 1.0
 
 
+def test_labels_like_those_of_coco_have_as_many_sets_as_is_said(findings):
+    measured = json.loads((RESULTS.parent / "benchmarks/results/training.json").read_text())
+    n_sets = measured["figures"]["labels"]["label_sets"]
+    assert f"there are {n_sets:,} label sets, and one such matrix has {4 * n_sets**2 / 1e9:.1f} GB" in findings
+    assert f"with {n_sets:,}, as 50,000 items with labels like COCO's have" in words_of(
+        RESULTS.parent / "docs/training.md"
+    )
+
+
 def test_the_model_that_comes_along_finds_as_many_published_photographs_as_the_readme_says():
     wanted = {"model": "shipped", "pictures": "published", "bits": 128, "gallery": 1000, "mode": "hamming"}
     wanted |= {"direction": "text_to_image", "part": "query"}
