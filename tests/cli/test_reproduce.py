@@ -274,6 +274,10 @@ def test_figure_4_names_what_the_pictures_share_with_the_sentence(reproduce, out
     assert "command: deepbinaries reproduce figure4 " in " ".join(told_of_all_links(out / "figure4.html"))
     scenes = load("scenes", items=60)
     labels = {id_: {*scenes.labels.of(row)} for row, id_ in enumerate(scenes.ids)}
+    page = (out / "figure4.md").read_text()
+    assert f"| SCM | **{line['precision']:.3f}**".replace("0.", ".") in page
+    assert "8 bits, gallery clean of " in page
+    assert [answer["chosen"] for answer in line["answers"]][:3] == ["the first queries of the split"] * 3
     for answer in line["answers"]:
         distances = [hit["distance"] for hit in answer["found"]]
         assert len(distances) == 5
