@@ -6,23 +6,28 @@ Cells that lie unpacked are packed before. Each finding has its own marks; what 
 stays.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 
 from packed import pack
+from peers import peers
 from reproduced import (
+    BEST,
     BITS,
+    OURS,
     PLACES,
+    PRINTED,
     TASKS,
+    TVDB,
     Cells,
     Number,
     Numbers,
-    Task,
     by_rule,
     caption,
+    cell_of,
     chance,
     chances,
     grid,
@@ -39,7 +44,7 @@ from reproduced import (
 )
 from scipy.stats import spearmanr
 from tables import BITS as LENGTHS
-from tables import DIRECTIONS, HERE, QUERY, added, both, short
+from tables import DIRECTIONS, HERE, QUERY, added, both, short, signed
 from task_tables import GALLERIES
 
 from deepbinaries.experiments.cells import Cell, read_cells
@@ -49,84 +54,67 @@ from deepbinaries.experiments.paper.plans import read_plan
 from deepbinaries.experiments.paper.tables import PAPERS as THE_PAPERS
 from deepbinaries.files import written_whole
 
-BEST, TVDB, PRINTED = "TVDB, best form", "TVDB", "TVDB, printed update"
-OURS = BEST, TVDB, PRINTED
 FINE_TUNED = "regions-fine-tuned.jsonl"
 TUNING = (
     f"Not here yet; made by `python -m recipes.regions.fine_tuning DATA --cache CACHE --features FEATURES --yolox "
     f"yolox_nano_416.onnx --task r18 --out results/{FINE_TUNED}`, and so for r17 and iapr22."
 )
-HEADS = tuple(f"{column.gallery}, {QUERY[column.direction]}" for column in PLACES)
 
 
-def peers(root: Path) -> Iterator[str]:
-    """Every method beside the best form of TVDB, and how often TVDB leads."""
-    there, missing = numbers(root, "table1")
-    for task, found in there.items():
-        yield from caption(f"{task.title}: MAP, and how much that is over {BEST}; {BITS} bits, {chances(found)}.")
-        yield from _peers(found)
-    if there:
-        yield from caption("In how many columns, of four lengths and two directions, a row is above all peers there:")
-    head = ["task", "gallery", "peers", BEST, "beyond every interval", "peers above it, columns", TVDB, PRINTED]
-    yield from grid(head, [_leads(task, found, kind) for task, found in there.items() for kind in GALLERIES])
-    yield from missing
-
-
-def _peers(found: Numbers) -> Iterator[str]:
-    def worth(row: str) -> float:
-        return -fmean(mean(found, row, column) or 0.0 for column in PLACES)
-
-    papers = [column for column in PLACES if any(n["paper"] is not None for (_, c), n in found.items() if c == column)]
+def seeds(root: Path) -> Iterator[str]:
+    """How far apart trainings are that differ in their seed alone."""
     rows = []
-    for row in sorted(dict.fromkeys(row for row, _ in found), key=worth):
-        ours = [f"{text(mean(found, row, c))} {over_reference(found, row, c)}".strip() for c in PLACES]
-        rows.append([row, *ours, *(text(found.get((row, column), {}).get("paper")) for column in papers)])
-    yield from grid(["method", *HEADS, *(f"the paper, {QUERY[column.direction]}" for column in papers)], rows)
-
-
-def _leads(task: Task, found: Numbers, gallery: str) -> list[str]:
-    """In how many columns of a gallery each of our rows is above all peers, and which peers are above the best form."""
-    others: dict[Column, list[str]] = {}
-    for row, column in found:
-        if column.gallery == gallery and row not in OURS:
-            others.setdefault(column, []).append(row)
-
-    above = {ours: _above(ours, found, others) for ours in OURS}
-    best, tvdb, printed = (share(not rows for rows in above[ours]) for ours in OURS)
-    intervals = [_intervals(found, column, rows) for column, rows in others.items()]
-    beyond = share(all(interval[1] < 0 for interval in of_column) for of_column in intervals if all(of_column))
-    names = ", ".join(f"{row} {n}" for row, n in Counter(row for rows in above[BEST] for row in rows).most_common())
-    counts = sorted(len(rows) for rows in others.values())
-    n_peers = "–".join(dict.fromkeys(map(str, [*counts[:1], *counts[-1:]])))
-    return [task.name, gallery, n_peers, best, beyond, names, tvdb, printed]
-
-
-def _above(ours: str, found: Numbers, others: Mapping[Column, list[str]]) -> list[list[str]]:
-    """The peers that are not below a row of ours, in each column that has it."""
-    of = {column: found[ours, column]["map_all"] for column in others if (ours, column) in found}
-    return [[row for row in others[at] if found[row, at]["map_all"] >= value] for at, value in of.items()]
-
-
-def _intervals(found: Numbers, column: Column, rows: Sequence[str]) -> list[Sequence[float]]:
-    """Between what the differences of these rows to the best form lie; empty of one that has none."""
-    return [found[row, column].get("over_reference", {}).get("interval", ()) for row in rows]
+    for task in TASKS:
+        path = root / task.dataset / "cells.jsonl"
+        scores: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+        for cell in read_cells(path) if path.exists() else ():
+            if (cell["experiment"], cell["rule"], cell["bits"]) == ("main", task.rule, BITS):
+                what = f"`{cell['method']}`, `{cell['settings']['update']}`, {cell['settings']['words']} words"
+                scores[what, cell["gallery"], cell["direction"]].append(cell["map_all"])
+        apart = {place: max(found) - min(found) for place, found in scores.items() if len(found) > 1}
+        for what, gallery in dict.fromkeys((what, gallery) for what, gallery, _ in apart):
+            both_ways = (f"{apart[what, gallery, direction]:.4f}".lstrip("0") for direction in DIRECTIONS)
+            rows.append([task.name, what, gallery, *both_ways])
+    if rows:
+        yield from caption(f"The highest MAP of three seeds less the lowest; {BITS} bits, regions of `grid`.")
+    yield from grid(["task", "method", "gallery", *(QUERY[direction] for direction in DIRECTIONS)], rows)
 
 
 def parts(root: Path, without: Sequence[str]) -> Iterator[str]:
-    """What TVDB has over itself without a part, ours and the paper's."""
+    """What TVDB has over itself without a part, ours and the paper's, and how that is at other lengths."""
     there, missing = numbers(root, "table2")
-    rows = []
+    rows, at_lengths = [], []
     for task, found in there.items():
         for column in PLACES:
-            cells = [task.name, column.gallery, QUERY[column.direction], chance(found, column.gallery)]
-            cells.append(text(mean(found, TVDB, column)))
+            place = [task.name, column.gallery, QUERY[column.direction]]
+            cells = [*place, chance(found, column.gallery), text(mean(found, TVDB, column))]
             for row in without:
                 papers = [found.get((name, column), {}).get("paper") for name in (TVDB, row)]
                 cells += [text(mean(found, row, column)), reference_over(found, row, column), less(*papers)]
             rows.append(cells)
+            at_lengths.append(place + [cell for row in without for cell in _over_lengths(found, row, column)])
+    if rows:
+        yield from caption(f"{BITS} bits, the paper's differences too, which are of IAPR TC-12.")
     head = [part for row in without for part in (row, f"{TVDB} − {row}", "the paper's")]
     yield from grid(["task", "gallery", "query", "chance", TVDB, *head], rows)
+    if rows:
+        yield f"The same at {', '.join(map(str, LENGTHS))} bits: the least and the most, each with its length, and at"
+        yield from caption(f"how many lengths {TVDB} is behind, and ahead, beyond the interval.")
+    head = [part for row in without for part in (f"{TVDB} − {row}", "behind", "ahead")]
+    yield from grid(["task", "gallery", "query", *head], at_lengths)
     yield from missing
+
+
+def _over_lengths(found: Numbers, row: str, column: Column) -> list[str]:
+    """Between what TVDB less a row lies at all lengths, and at how many it is behind and ahead."""
+    of_length = {bits: found.get((row, column._replace(bits=bits)), {}) for bits in LENGTHS}
+    overs = {bits: number["over_reference"] for bits, number in of_length.items() if "over_reference" in number}
+    if not overs:
+        return [""] * 3
+    by_worth = [(-over["mean"], bits) for bits, over in overs.items()]
+    ends = " to ".join(f"{signed(value)} at {bits}" for value, bits in (min(by_worth), max(by_worth)))
+    intervals = [over["interval"] for over in overs.values()]
+    return [ends, share(low > 0 for low, _ in intervals), share(high < 0 for _, high in intervals)]
 
 
 def regions(root: Path) -> Iterator[str]:
@@ -217,14 +205,11 @@ def collapse(root: Path) -> Iterator[str]:
 
 def _health(found: Numbers, row: str, column: Column, cells: Sequence[Cell]) -> tuple[str, str]:
     """How many codes the gallery's items have, and how many bits count; both "" where no cell tells it."""
-    for training in found.get((row, column), {}).get("trainings", ()):
-        facts = {name: training[name] for name in ("method", "settings", "bits", "seed")}
-        facts |= {"gallery": column.gallery, "direction": column.direction}
-        for cell in cells:
-            if all(cell.get(name) == fact for name, fact in facts.items()):
-                health = cell["health"]["gallery"]
-                return f"{health['distinct_codes']:,} of {health['items']:,}", f"{health['effective_rank']:.1f}"
-    return "", ""
+    cell = cell_of(found, row, column, cells)
+    if cell is None:
+        return "", ""
+    health = cell["health"]["gallery"]
+    return f"{health['distinct_codes']:,} of {health['items']:,}", f"{health['effective_rank']:.1f}"
 
 
 def fixes(root: Path) -> Iterator[str]:
@@ -346,6 +331,7 @@ def time(root: Path) -> Iterator[str]:
 
 
 FINDINGS: Mapping[str, Callable[[Path], Iterator[str]]] = {
+    "seeds": seeds,
     "peers": peers,
     "regions": regions,
     "mean": partial(parts, without=["TVDB-I2"]),

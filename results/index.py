@@ -56,7 +56,7 @@ def page() -> str:
 def _short() -> str:
     about = (
         "Mean average precision (MAP) of codes of 64 bits; 1 is perfect, and chance is what a ranking that knows "
-        "nothing earns. The gallery holds nothing that was learnt from, except in the column `training items`, whose "
+        "nothing earns. The gallery holds nothing that was learnt from, except in the columns `training items`, whose "
         "gallery holds them as the paper's does. The paper's numbers were reached with other labels, other features "
         "and a rule of ties that is not printed: they are an anchor, not a target."
     )

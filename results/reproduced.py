@@ -16,6 +16,8 @@ from deepbinaries.experiments.paper.made import NOT_YET
 from deepbinaries.experiments.paper.plans import OF_CELLS, read_plan
 from deepbinaries.files import read_json, read_lines
 
+BEST, TVDB, PRINTED = "TVDB, best form", "TVDB", "TVDB, printed update"  # the rows of ours
+OURS = BEST, TVDB, PRINTED
 BITS = 64  # the length of every table that does not say another
 PLACES = tuple(Column(gallery, BITS, direction) for gallery in GALLERIES for direction in DIRECTIONS)
 
@@ -91,6 +93,17 @@ def _by_place(content: Mapping[str, Any]) -> Numbers:
 
 def reproduced_cells(root: Path, task: Task) -> list[Cell]:
     return packed_cells(root / "reproduce" / task.folder / "cells.jsonl")
+
+
+def cell_of(found: Numbers, row: str, column: Column, cells: Sequence[Cell]) -> Cell | None:
+    """The cell that a number was made of; None where the cells have none."""
+    for training in found.get((row, column), {}).get("trainings", ()):
+        facts = {name: training[name] for name in ("method", "settings", "bits", "seed")}
+        facts |= {"gallery": column.gallery, "direction": column.direction}
+        for cell in cells:
+            if all(cell.get(name) == fact for name, fact in facts.items()):
+                return cell
+    return None
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

@@ -274,6 +274,10 @@ def test_figure_4_names_what_the_pictures_share_with_the_sentence(reproduce, out
     assert "command: deepbinaries reproduce figure4 " in " ".join(told_of_all_links(out / "figure4.html"))
     scenes = load("scenes", items=60)
     labels = {id_: {*scenes.labels.of(row)} for row, id_ in enumerate(scenes.ids)}
+    page = (out / "figure4.md").read_text()
+    assert f"| SCM | **{line['precision']:.3f}**".replace("0.", ".") in page
+    assert "8 bits, gallery clean of " in page
+    assert [answer["chosen"] for answer in line["answers"]][:3] == ["the first queries of the split"] * 3
     for answer in line["answers"]:
         distances = [hit["distance"] for hit in answer["found"]]
         assert len(distances) == 5
@@ -290,6 +294,7 @@ def test_figure_4_names_what_the_pictures_share_with_the_sentence(reproduce, out
         ("table1", ("--bits", "0"), "--bits 0 is too small"),
         ("figure3", ("--bits", "8,16"), "figure3 is drawn at one length"),
         ("time", (), "too few to see growth"),
+        ("time", ("--only", "spectral"), "time has no rows to choose from; leave --only out"),
         ("k", ("--vision", "colour=1"), "no setting of vision is called 'colour'"),
         ("table9", (), "no table or figure is called 'table9'; did you mean 'table2'? Known: "),
     ],

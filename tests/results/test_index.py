@@ -35,6 +35,16 @@ def copy(tmp_path):
     return tmp_path
 
 
+def test_where_training_items_are_searched_the_best_other_there_stands_beside_ours():
+    page = (REPOSITORY / "README.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line[:2] == "| "]
+    head = next(row for row in rows if "chance" in row)
+    iapr22 = dict(zip(head, next(row for row in rows if row[0] == "iapr22"), strict=True))
+    assert iapr22["best other"] == "`dcmh` .674 / .622"
+    assert iapr22["training items, `tvdb`"] == ".697 / .710"
+    assert iapr22["training items, best other"] == "`dcmh` .676 / .726"  # ahead for sentences
+
+
 def columns(page):
     """The columns of all tables of scores, each of pairs: a score, and whether it is marked."""
     for table in re.findall(r'<table class="scores">(.*?)</table>', page, re.DOTALL):

@@ -44,6 +44,12 @@ def test_every_number_of_a_page_links_to_what_the_page_tells_of_its_making(made)
     assert "command: deepbinaries " in page
 
 
+def test_every_line_of_answers_is_one_that_is_shown():
+    kept = [json.loads(line) for line in (REPRODUCED / "scenes/answers.jsonl").read_text().splitlines()]
+    shown = json.loads((REPRODUCED / "scenes/figure4.json").read_text())["answers"]
+    assert [{name: line[name] for name in line if name not in ("row", "command")} for line in shown] == kept
+
+
 def test_no_file_is_large():
     assert [
         path.name for path in REPRODUCED.glob("*/*") if path.stat().st_size > LARGEST and "jsonl" not in path.name

@@ -158,6 +158,11 @@ def test_figure_5_has_every_routine_under_every_update():
     }
 
 
+def test_a_plan_without_rows_says_that_there_are_none_to_choose_from():
+    with pytest.raises(UsageError, match="^time has no rows to choose from; leave --only out$"):
+        read_plan("time", "scenes").only(["spectral"])
+
+
 def test_names_that_hold_commas_are_told_apart_where_all_are_told():
     with pytest.raises(UsageError, match="Known: 'printed', .*'relaxed', .*'TVDB, best form'$"):
         read_plan("fixes", "scenes").only(["none of them"])

@@ -24,6 +24,7 @@ CELL = {
     "command": "deepbinaries compare",
     "digests": {"dataset": "d", "codes": "c"},
     "curve": {"precision": [1, 0.5], "recall": [0, 1]},
+    "map_500": {"value": 0.7, "divisor": "min", "chance": 0.2},
 }
 ROWS = (Row("good", "cvh", "CVH"), Row("bad", "scm-seq", "SCM"))
 PLAN = Plan("table1", "A table", "table", ROWS, (16,), (0,))
@@ -64,6 +65,13 @@ def test_a_number_says_how_it_was_made():
     assert (number["paper"], number["difference"], number["chance"]) == (0.6, pytest.approx(-0.1), 0.25)
     training = {"seed": 0, "seconds": 1.0, "command": "deepbinaries compare", "digests": {"dataset": "d"}}
     assert [content["trainings"][place] for place in number["trainings"]] == [training]
+
+
+def test_a_number_has_the_mean_of_its_first_500_ranks_beside_that_of_all():
+    of_other = CELL | {"map_500": {"value": 0.6, "divisor": "min", "chance": 0.2}}
+    found = {place: replace(number, cells=[CELL, of_other]) for place, number in numbers(None).items()}
+    (first, *_) = content_of(PLAN, found)["numbers"]
+    assert first["map_500"] == {"value": 0.65, "divisor": "min", "chance": 0.2}
 
 
 def test_a_training_is_told_once_for_all_of_its_numbers():
@@ -112,6 +120,11 @@ def with_curves(curves):
 def test_precision_is_drawn_against_recall_from_where_it_is_more_than_that_of_a_few_items():
     panel = panels_of(replace(PLAN, drawn="precision-recall"), with_curves([{0.0005: 0.1, 0.001: 1, 1: 0.5}]))[0]
     assert panel.lines[0] == Line("good", [0.001, 1], [1, 0.5])
+
+
+def test_the_page_of_a_figure_says_where_its_points_are():
+    notes = notes_of(replace(PLAN, drawn="precision-recall"), "")
+    assert any(note.endswith("Their points are the curve of each line of cells.jsonl.") for note in notes)
 
 
 def test_all_panels_of_precision_have_one_scale_in_which_every_point_fits():

@@ -1,6 +1,7 @@
 """The pictures that sentences find by several methods, side by side."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from deepbinaries.codes import Codes, top_k
 from deepbinaries.datasets import Parts
 from deepbinaries.errors import UsageError
+from deepbinaries.evaluation import Extras
 from deepbinaries.experiments import contest
 from deepbinaries.experiments.contest import Task
 from deepbinaries.experiments.paper.figures import new_figure, save
@@ -18,7 +20,9 @@ from deepbinaries.experiments.paper.made import Made, about_data
 from deepbinaries.experiments.paper.plans import Plan
 from deepbinaries.experiments.paper.running import Piece, TaskOf, made_by, make, named
 from deepbinaries.experiments.paper.sheets import Cell, Sheet
+from deepbinaries.experiments.paper.tables import short
 from deepbinaries.experiments.paper.trainings import anchor_of
+from deepbinaries.experiments.scores import Source, score_parts
 from deepbinaries.experiments.versions import versions
 from deepbinaries.vision import read_picture
 from deepbinaries.vision.stretching import stretched
@@ -26,18 +30,24 @@ from deepbinaries.vision.stretching import stretched
 FILE = "answers.jsonl"
 SHOWN = "scenes"  # photographs of datasets belong to others, and do not go into a figure
 RIGHT, WRONG = "#009e73", "#d55e00"  # frames: a label is shared, or none
-SIDE = 144  # pixels of a picture, which is about an inch wide: enough to see it, in a file of half a megabyte
+SIDE = 96  # pixels of a picture: enough to see it, in files of half a megabyte
+GALLERY, DIRECTION = "clean", "text_to_image"
+FIRST, RARE = "the first queries of the split", "the queries with the fewest relevant pictures"
 
 HIT = {"id": str, "shared": (str, ...)}
-SHAPE = {"answers": [{"id": str, "sentence": str, "found": [HIT]}]}
+ANSWER = {"id": str, "sentence": str, "chosen": str, "found": [HIT]}
+SHAPE = {"answers": [ANSWER], "precision": float, "chance": float, "queries": float, "searched": float}
 
 FRAMES = (
     "Frames: green where a picture shares a label with the sentence's own picture, orange where it shares none; the "
     "shared labels stand below it."
 )
 CHOICE = (
-    "The sentences are those to which the fewest pictures of the gallery are relevant, yet as many as are shown; no "
-    "two have the same labels. Labels alone decide, before anything is learnt."
+    "Two choices of sentences stand side by side: on the left the first queries of the split; on the right those to "
+    "which the fewest pictures of the gallery are relevant, yet as many as are shown, no two with the same labels. "
+    "Labels alone decide on the latter, but the rule was made after the first queries had been seen, to all of which "
+    "each of the three methods had found relevant pictures alone. So neither choice says how good a method is; the "
+    "mean over all queries does."
 )
 
 Line = Mapping[str, Any]
@@ -70,7 +80,15 @@ def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:  # noqa: ARG001
     lines = [made_by(piece, task) | line for piece, line in found if line is not None]
     _draw(lines, task, task.folder / plan.name)
     notes, told = [*about_data(task, plan), CHOICE, FRAMES], list(map(_training, lines))
-    return Made({"answers": lines}, notes, [_sheet(lines)], trainings=told, drawn=True)
+    return Made({"answers": lines}, notes, [_precision(lines), *_sheets(lines)], trainings=told, drawn=True)
+
+
+def asking(parts: Parts, *, sentences: int, pictures: int) -> dict[str, NDArray[np.int64]]:
+    """The rows of the queries that are shown, by how they were chosen."""
+    return {
+        FIRST: parts.query[:sentences],
+        RARE: rare_queries(parts, sentences=sentences, pictures=pictures),
+    }
 
 
 def rare_queries(parts: Parts, *, sentences: int, pictures: int) -> NDArray[np.int64]:
@@ -78,8 +96,7 @@ def rare_queries(parts: Parts, *, sentences: int, pictures: int) -> NDArray[np.i
 
     So many pictures are relevant to each, or, where there are no such queries, nearly so many.
     """
-    asked, searched = (parts.labels.select(of).matrix().astype(int) for of in (parts.query, parts.gallery("clean")))
-    relevant = (asked @ searched.T > 0).sum(axis=1)
+    relevant = _n_relevant(parts)
     by_rarity = np.lexsort((relevant, np.maximum(pictures - relevant, 0)))
     of_labels: dict[frozenset[str], int] = {}
     for row in parts.query[by_rarity].tolist():
@@ -87,69 +104,126 @@ def rare_queries(parts: Parts, *, sentences: int, pictures: int) -> NDArray[np.i
     return np.array([*of_labels.values()][:sentences])
 
 
+def _n_relevant(parts: Parts) -> NDArray[np.int64]:
+    """How many pictures of the gallery are relevant to each query."""
+    asked, searched = (parts.labels.select(of).matrix().astype(int) for of in (parts.query, parts.gallery(GALLERY)))
+    relevant: NDArray[np.int64] = (asked @ searched.T > 0).sum(axis=1)
+    return relevant
+
+
 def _kept(piece: Piece, plan: Plan, task: Task) -> dict[str, Any] | None:
     return Kept(task.folder / FILE, SHAPE).find(_named(make(piece, task), piece, plan, task))
 
 
 def _training(line: Line) -> Line:
-    """How answers were made, without these themselves."""
-    return {name: fact for name, fact in line.items() if name != "answers"}
+    """How answers were made, without what was found."""
+    return {name: fact for name, fact in line.items() if name not in SHAPE}
 
 
 def _named(hasher: Any, piece: Piece, plan: Plan, task: Task) -> dict[str, Any]:
     """What tells answers from all others."""
-    asked = [task.dataset.ids[row] for row in rare_queries(task.parts, **plan.more)]
+    asked = [task.dataset.ids[row] for rows in asking(task.parts, **plan.more).values() for row in rows]
     return named(hasher, piece, task) | {"asked": asked, "pictures": plan.more["pictures"]}
 
 
 def _answers(hasher: Any, task: Task, more: Mapping[str, Any]) -> dict[str, Any]:
-    source = task.source(False)
+    source, k = task.source(False), more["pictures"]
     taken = contest.learn(hasher, source, held_out=False, tell=task.tell)
+    extras = Extras(cutoffs=(), precision_at=(k,))
+    reports = score_parts(hasher, source, galleries=(GALLERY,), directions=(DIRECTION,), extras=extras, tell=task.tell)
+    report, searched = reports[GALLERY, DIRECTION], len(source.parts.gallery(GALLERY))
+    return {
+        "answers": list(_found(hasher, source, more)),
+        "precision": round(report.metrics[f"precision@{k}"], 6),
+        "chance": round(float(_n_relevant(source.parts).mean()) / searched, 6),
+        "queries": report.used,
+        "searched": searched,
+        "seconds": taken["seconds"],
+        "versions": versions(),
+        "machine": task.machine,
+    }
+
+
+def _found(hasher: Any, source: Source, more: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The pictures nearest to each of the sentences that are shown."""
     parts, dataset = source.parts, source.dataset
-    gallery, queries = source.readable(parts.gallery("clean")), source.readable(rare_queries(parts, **more))
-    sentences, pictures = (
-        Codes.from_values(hasher.encode(of)) for of in (source.texts(queries), source.images(gallery))
-    )
-    answer = top_k(sentences, pictures, k=more["pictures"])
-    found = []
-    for query, rows, distances in zip(queries.tolist(), answer.rows, answer.distances, strict=True):
-        wanted = {*parts.labels.of(query)}
-        hits = [
-            {"id": dataset.ids[row], "distance": distance, "shared": sorted(wanted & {*parts.labels.of(row)})}
-            for row, distance in zip(gallery[rows].tolist(), distances.tolist(), strict=True)
-        ]
-        found.append({"id": dataset.ids[query], "sentence": parts.split.sentence(dataset, query), "found": hits})
-    return {"answers": found, "seconds": taken["seconds"], "versions": versions(), "machine": task.machine}
+    gallery = source.readable(parts.gallery(GALLERY))
+    pictures = Codes.from_values(hasher.encode(source.images(gallery)))
+    for chosen, rows in asking(parts, **more).items():
+        queries = source.readable(rows)
+        answer = top_k(Codes.from_values(hasher.encode(source.texts(queries))), pictures, k=more["pictures"])
+        for query, nearest, distances in zip(queries.tolist(), answer.rows, answer.distances, strict=True):
+            wanted = {*parts.labels.of(query)}
+            hits = [
+                {"id": dataset.ids[row], "distance": distance, "shared": sorted(wanted & {*parts.labels.of(row)})}
+                for row, distance in zip(gallery[nearest].tolist(), distances.tolist(), strict=True)
+            ]
+            sentence = parts.split.sentence(dataset, query)
+            yield {"id": dataset.ids[query], "sentence": sentence, "chosen": chosen, "found": hits}
 
 
 def _draw(lines: Sequence[Line], task: Task, path: Path) -> None:
-    """A block a sentence, in it a row a method, with a frame around each picture."""
+    """A column a choice of sentences, a block a sentence, in it a row a method, with a frame around each picture."""
     row_of = {id_: row for row, id_ in enumerate(task.dataset.ids)}
-    n_queries, n_found = len(lines[0]["answers"]), len(lines[0]["answers"][0]["found"])
-    figure = new_figure(1.25 * n_found, 1.3 * n_queries * len(lines) + 0.35 * n_queries)
-    blocks = figure.subfigures(n_queries, 1, squeeze=False)[:, 0]
-    for number, block in enumerate(blocks):
-        block.suptitle(f"“{lines[0]['answers'][number]['sentence']}”", fontsize=8)
-        axes = block.subplots(len(lines), n_found, squeeze=False)
-        for line, row in zip(lines, axes, strict=True):
-            row[0].set_ylabel(line["row"], fontsize=8)
-            for hit, axis in zip(line["answers"][number]["found"], row, strict=True):
-                axis.imshow(stretched(read_picture(task.dataset.picture(row_of[hit["id"]])), SIDE))
-                axis.set(xticks=[], yticks=[])
-                axis.set_xlabel(", ".join(hit["shared"]) or "none shared", fontsize=6)
-                for spine in axis.spines.values():
-                    spine.set(color=RIGHT if hit["shared"] else WRONG, linewidth=2.5)
+    choices = list(_by_choice(lines[0]).values())
+    n_blocks, n_found = max(map(len, choices)), len(lines[0]["answers"][0]["found"])
+    figure = new_figure(0.82 * n_found * len(choices), (0.9 * len(lines) + 0.3) * n_blocks)
+    blocks = figure.subfigures(n_blocks, len(choices), squeeze=False)
+    for numbers, column in zip(choices, blocks.T, strict=True):
+        for number, block in zip(numbers, column, strict=False):
+            block.suptitle(f"{number + 1}: “{lines[0]['answers'][number]['sentence']}”", fontsize=7)
+            for line, axes in zip(lines, block.subplots(len(lines), n_found, squeeze=False), strict=True):
+                axes[0].set_ylabel(line["row"], fontsize=6)
+                for hit, axis in zip(line["answers"][number]["found"], axes, strict=True):
+                    _show(task.dataset.picture(row_of[hit["id"]]), hit["shared"], axis)
     save(figure, path)
 
 
-def _sheet(lines: Sequence[Line]) -> Sheet:
-    rows = []
-    for line in lines:
-        shared = [sum(bool(hit["shared"]) for hit in answer["found"]) for answer in line["answers"]]
-        link = anchor_of(_training(line))
-        rows.append([Cell(line["row"]), *(Cell(str(count), link=link) for count in shared)])
-    sentences = [answer["sentence"] for answer in lines[0]["answers"]]
-    told = "; ".join(f"sentence {number}: “{text}”" for number, text in enumerate(sentences, start=1))
+def _show(picture: bytes, shared: Sequence[str], axis: Any) -> None:
+    """A picture that was found, with what it shares with the sentence's own."""
+    axis.imshow(stretched(read_picture(picture), SIDE))
+    axis.set(xticks=[], yticks=[])
+    axis.set_xlabel(", ".join(shared) or "none shared", fontsize=5)
+    for spine in axis.spines.values():
+        spine.set(color=RIGHT if shared else WRONG, linewidth=2.5)
+
+
+def _by_choice(line: Line) -> dict[str, list[int]]:
+    """The places of the answers, by how their sentences were chosen."""
+    places = defaultdict[str, list[int]](list)
+    for place, answer in enumerate(line["answers"]):
+        places[answer["chosen"]].append(place)
+    return places
+
+
+def _precision(lines: Sequence[Line]) -> Sheet:
+    """What all queries find, beside which the sentences that are shown are examples."""
+    line, best = lines[0], max(line["precision"] for line in lines)
+    n_found = len(line["answers"][0]["found"])
+    caption = (
+        f"All {line['queries']:,} queries: the share of relevant pictures among the {n_found} nearest, the mean over "
+        f"queries and over every order of ties; {line['bits']} bits, gallery {GALLERY} of {line['searched']:,} "
+        f"pictures, chance {short(line['chance'])}."
+    )
+    rows = [
+        [
+            Cell(line["row"]),
+            Cell(short(line["precision"]), line["precision"] == best, link=anchor_of(_training(line))),
+        ]
+        for line in lines
+    ]
+    return Sheet(caption, ["method", f"precision@{n_found}"], rows)
+
+
+def _sheets(lines: Sequence[Line]) -> Iterator[Sheet]:
+    """How many pictures share a label, of each choice of sentences."""
     n_found = len(lines[0]["answers"][0]["found"])
-    caption = f"Of the {n_found} nearest pictures, those that share a label; {told}."
-    return Sheet(caption, ["method", *(f"sentence {number}" for number in range(1, len(sentences) + 1))], rows)
+    for chosen, places in _by_choice(lines[0]).items():
+        rows = []
+        for line in lines:
+            shared = [sum(bool(hit["shared"]) for hit in line["answers"][place]["found"]) for place in places]
+            link = anchor_of(_training(line))
+            rows.append([Cell(line["row"]), *(Cell(str(count), link=link) for count in shared)])
+        told = "; ".join(f"sentence {place + 1}: “{lines[0]['answers'][place]['sentence']}”" for place in places)
+        caption = f"Of the {n_found} nearest pictures, those that share a label with {chosen}; {told}."
+        yield Sheet(caption, ["method", *(f"sentence {place + 1}" for place in places)], rows)

@@ -1,4 +1,7 @@
-"""Drawings for a paper, as SVG and PNG, by matplotlib; the same numbers give the same files."""
+"""Drawings for a paper, as SVG and PNG, by matplotlib; the same numbers give the same files.
+
+That is with the same versions: another one of matplotlib may move a line, and one of Pillow packs a PNG otherwise.
+"""
 
 import math
 import re

@@ -52,6 +52,8 @@ class Plan:
 
     def only(self, names: Sequence[str]) -> "Plan":
         """The same with some of its rows, by name or by the name of their line."""
+        if not self.rows:
+            raise UsageError(f"{self.name} has no rows to choose from", next_step="leave --only out")
         known = list(dict.fromkeys(name for row in self.rows for name in (row.line, row.name) if name))
         for name in names:
             if name not in known:

@@ -14,7 +14,7 @@ from deepbinaries.experiments.charts import Line
 from deepbinaries.experiments.compare import Result, check, has_scores, results_of, results_there, trainings
 from deepbinaries.experiments.comparison_table import QUERY, Column, Entry, entry_of, judged
 from deepbinaries.experiments.contest import Contestant, Task
-from deepbinaries.experiments.paper.differences import differences_of
+from deepbinaries.experiments.paper.differences import DIGITS, differences_of
 from deepbinaries.experiments.paper.figures import Panel
 from deepbinaries.experiments.paper.made import Made, about_data
 from deepbinaries.experiments.paper.plans import LETTERS, Plan, Row
@@ -83,16 +83,22 @@ class Number:
     over_reference: Difference | None = None  # None: it is the reference, or what queries scored is not there
 
     @property
+    def map_500(self) -> dict[str, Any]:
+        """MAP@500, with its divisor and chance."""
+        value = fmean(cell["map_500"]["value"] for cell in self.cells)
+        return {**self.cells[0]["map_500"], "value": round(value, DIGITS)}
+
+    @property
     def difference(self) -> float | None:
         """Ours less the paper's."""
         return None if self.paper is None else self.mean - self.paper
 
     def to_json(self) -> dict[str, Any]:
-        interval = None if self.interval is None else [round(end, 6) for end in self.interval]
-        found: dict[str, Any] = {"map_all": round(self.mean, 6), "interval": interval}
-        found |= {"chance": self.chance, "paper": self.paper}
+        interval = None if self.interval is None else [round(end, DIGITS) for end in self.interval]
+        found: dict[str, Any] = {"map_all": round(self.mean, DIGITS), "interval": interval}
+        found |= {"map_500": self.map_500, "chance": self.chance, "paper": self.paper}
         found |= {"over_reference": self.over_reference.to_json()} if self.over_reference is not None else {}
-        found["difference"] = None if self.difference is None else round(self.difference, 6)
+        found["difference"] = None if self.difference is None else round(self.difference, DIGITS)
         return found
 
 
@@ -242,7 +248,8 @@ def notes_of(plan: Plan, paper: str) -> list[str]:
     if plan.drawn == "precision-recall":
         return [
             "Of codes: all items within each radius, all queries in one pot; of real values: by rank, mean of queries.",
-            f"Lines begin at a recall of {LEAST_RECALL:g}; before it precision is that of a few items.",
+            f"Lines begin at a recall of {LEAST_RECALL:g}; before it precision is that of a few items. Their points "
+            "are the curve of each line of cells.jsonl.",
             "The paper's own curves are not at hand.",
         ]
     if not known(plan.name):

@@ -1,0 +1,264 @@
+"""The counts and ranges that the pages of results tell in words are those of the numbers behind them."""
+
+import json
+import lzma
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+RESULTS = Path(__file__).parents[2] / "results"
+DIRECTIONS = ("image_to_text", "text_to_image")
+LENGTHS = (16, 32, 64, 128)
+BEST, OURS = "TVDB, best form", ("TVDB, best form", "TVDB", "TVDB, printed update")
+
+
+def words_of(path):
+    """A page without its line breaks."""
+    return " ".join(path.read_text(encoding="utf-8").split())
+
+
+def numbers_of(folder, name):
+    """The numbers of a table or figure by row, gallery, length and direction."""
+    lines = json.loads((RESULTS / "reproduce" / folder / f"{name}.json").read_text())["numbers"]
+    return {(line["row"], line["gallery"], line["bits"], line["direction"]): line for line in lines}
+
+
+def cells_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def short(value):
+    return f"{value:.3f}".removeprefix("0")
+
+
+def over(folder, row, gallery, bits, direction):
+    """A row of table 2 less TVDB, as it is printed, with its interval."""
+    found = numbers_of(folder, "table2")[row, gallery, bits, direction]["over_reference"]
+    return found["mean"], found["interval"]
+
+
+def ends(values):
+    """The range of some differences, without their signs."""
+    sizes = [abs(value) for value in values]
+    return f"{short(min(sizes))} to {short(max(sizes))}"
+
+
+@pytest.fixture(scope="module")
+def findings():
+    return words_of(RESULTS / "findings.md")
+
+
+def n_first(folder, score):
+    """In how many columns the best form is above every peer, and of how many."""
+    found = numbers_of(folder, "table1")
+    columns = {place[1:] for place in found}
+    peers = {row for row, *_ in found} - {*OURS}
+    leads = [all(score(found[BEST, *at]) > score(found[row, *at]) for row in peers) for at in columns]
+    return sum(leads), len(leads)
+
+
+def test_the_columns_that_the_best_form_leads_are_as_many_as_is_said(findings):
+    (r18, all_), (iapr22, _) = (n_first(folder, lambda n: n["map_all"]) for folder in ("coco18", "iapr22"))
+    assert r18 == all_
+    assert f"is first in all {r18} columns of r18 and in {iapr22} of {all_} on iapr22" in findings
+    (r18, all_), (iapr22, _) = (n_first(folder, lambda n: n["map_500"]["value"]) for folder in ("coco18", "iapr22"))
+    assert r18 == all_
+    assert f"By MAP@500 it is first in all {r18} columns of r18 too, but in {iapr22} of {all_} on iapr22" in findings
+
+
+def test_who_is_ahead_by_the_first_500_is_as_is_said(findings):
+    found = numbers_of("iapr22", "table1")
+    ahead = {
+        at: [short(found[row, *at]["map_500"]["value"]) for row in ("DCMH", BEST)]
+        for at in {place[1:] for place in found}
+        if found["DCMH", *at]["map_500"]["value"] > found[BEST, *at]["map_500"]["value"]
+    }
+    picture, sentence = DIRECTIONS
+    dcmh, best = ahead.pop(("clean", 128, picture))
+    assert f"DCMH is ahead there on `clean` for pictures at 128 bits, {dcmh} against {best}, and on" in findings
+    assert ahead.keys() == {("database", 128, picture), *(("database", bits, sentence) for bits in (32, 64, 128))}
+
+
+def shown_in_figure_3(folder, gallery, direction):
+    """The best form and DCMH at the recalls of the table, as far as both reach them."""
+    page = (RESULTS / "findings.md").read_text(encoding="utf-8").split("Figure 3, ")[1].split("<!--")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line[:1] == "|"]
+    way = {"image_to_text": "picture", "text_to_image": "sentence"}[direction]
+    cells = next(row[3:] for row in rows if row[:3] == [folder, gallery, way])
+    pairs = {float(recall): cell.split(" / ") for recall, cell in zip(rows[0][3:], cells, strict=True)}
+    return {recall: [*map(float, pair)] for recall, pair in pairs.items() if "–" not in pair}
+
+
+def test_the_lines_of_figure_3_lie_as_is_said(findings):
+    assert "from a recall of .01 to one of .2 everywhere, and on `database` for sentences up to one of .7" in findings
+    for gallery in ("clean", "database"):
+        for direction in DIRECTIONS:
+            last = 0.7 if (gallery, direction) == ("database", "text_to_image") else 0.2
+            pairs = shown_in_figure_3("iapr22", gallery, direction)
+            ahead = {recall for recall, (best, dcmh) in pairs.items() if dcmh > best}
+            assert {recall for recall in pairs if recall <= last} <= ahead
+    assert "within .005 of each other on `clean`, and on `database` DCMH is above or level" in findings
+    for direction in DIRECTIONS:
+        of_clean, whole = (shown_in_figure_3("coco18, r18", kind, direction) for kind in ("clean", "database"))
+        assert all(abs(best - dcmh) <= 0.005 for best, dcmh in of_clean.values())
+        assert all(dcmh >= best for best, dcmh in whole.values())
+
+
+def test_seeds_are_as_far_apart_as_is_said(findings):
+    apart = {}
+    for dataset, rules in (("coco18", ("r18", "r17")), ("iapr22", ("all",))):
+        cells = [c for c in cells_of(RESULTS / dataset / "cells.jsonl") if (c["experiment"], c["bits"]) == ("main", 64)]
+        cells = [c for c in cells if c["settings"]["update"] != "printed" and c["settings"]["words"] != 12]
+        for rule, method in product(rules, ("tvdb", "tvdb-lstm")):
+            scores = [
+                [
+                    c["map_all"]
+                    for c in cells
+                    if (c["rule"], c["method"], c["gallery"], c["direction"]) == (rule, method, *at)
+                ]
+                for at in product(("clean", "database"), DIRECTIONS)
+            ]
+            assert {len(of_seeds) for of_seeds in scores} == {3}
+            apart[method, rule] = f"{max(max(of_seeds) - min(of_seeds) for of_seeds in scores):.4f}".lstrip("0")
+    r18, r17, iapr22 = (apart["tvdb-lstm", rule] for rule in ("r18", "r17", "all"))
+    assert f"`tvdb-lstm` at 64 bits differ by up to {r18} on r18, {r17} on r17 and {iapr22} on iapr22" in findings
+    assert "`tvdb` by up to {}, {} and {}.".format(*(apart["tvdb", rule] for rule in ("r18", "r17", "all"))) in findings
+
+
+def test_what_regions_lose_is_as_much_as_is_said(findings):
+    clean = {
+        folder: [over(folder, "TVDB-I1", "clean", bits, way)[0] for bits in LENGTHS for way in DIRECTIONS]
+        for folder in ("iapr22", "coco18")
+    }
+    assert all(value > 0 for of in clean.values() for value in of)
+    assert f"the loss on `clean` is {ends(clean['iapr22'])} on iapr22 and {ends(clean['coco18'])} on r18" in findings
+    gains = [over("coco18", "TVDB-I1", "database", bits, "text_to_image")[0] for bits in LENGTHS]
+    assert all(value < 0 for value in gains)
+    assert f"everywhere beyond zero, and that gain {ends(gains)}." in findings
+
+
+def test_the_mean_of_the_regions_is_ahead_as_often_as_is_said(findings):
+    places = [
+        (folder, "TVDB-I2", gallery, bits, way)
+        for folder in ("coco18", "iapr22")
+        for gallery in ("clean", "database")
+        for bits in LENGTHS
+        for way in DIRECTIONS
+    ]
+    found = {place: over(*place) for place in places}
+    r18, iapr22 = (
+        [mean for (of, _, _, bits, _), (mean, _) in found.items() if (of, bits) == (folder, 64)]
+        for folder in ("coco18", "iapr22")
+    )
+    assert f"by {ends(r18)} on r18 and by {ends(iapr22)} on iapr22, every interval beyond zero" in findings
+    ahead = [place for place, (_, (low, _)) in found.items() if low > 0]
+    (behind,) = (place for place, (_, (_, high)) in found.items() if high < 0)
+    assert {(folder, 64) for folder in ("coco18", "iapr22")} <= {(place[0], place[3]) for place in ahead}
+    assert (
+        f"of all {len(places)} comparisons the mean is ahead beyond its interval in {len(ahead)}, the LSTM in"
+        in findings
+    )
+    assert behind == ("coco18", "TVDB-I2", "database", 32, "text_to_image")
+    assert f"at 32 bits ({short(-found[behind][0])}, less than seeds differ by)" in findings
+
+
+def test_readers_of_words_are_as_near_as_is_said(findings):
+    found = {
+        (row, folder, gallery, bits, way): over(folder, row, gallery, bits, way)[0]
+        for row in ("TVDB-T1", "TVDB-T2")
+        for folder in ("coco18", "iapr22")
+        for gallery in ("clean", "database")
+        for bits in LENGTHS
+        for way in DIRECTIONS
+    }
+    most = short(max(map(abs, found.values())))
+    assert f"at every length both are within {most} of the text-CNN" in findings
+    bag = found["TVDB-T1", "coco18", "database", 128, "image_to_text"]
+    assert f"of the bag of words by {short(-bag)} for pictures of r18 on `database` at 128 bits" in findings
+    lstm = found["TVDB-T2", "iapr22", "database", 128, "text_to_image"]
+    assert f"and by {short(-lstm)} for sentences of iapr22 on `database` at 128 bits" in findings
+
+
+def test_updates_take_as_long_as_is_said(findings):
+    times = []
+    for folder in ("coco18", "iapr22"):
+        times += json.loads((RESULTS / "reproduce" / folder / "time.json").read_text())["times"]
+    seconds = {name: max(line["seconds"][name] for line in times) for name in ("batch", "first", "start")}
+    assert "A batch takes less than two milliseconds" in findings
+    assert seconds["batch"] < 0.002
+    assert "an update of the whole training set a fifth of a second at most" in findings
+    assert seconds["first"] <= 0.2
+    assert "from labels alone, which N keeps, take up to a second (`gram`)" in findings
+    assert round(seconds["start"], 1) == 1.0
+
+
+def test_tvdb_and_its_peers_are_as_far_from_the_papers_numbers_as_is_said(findings):
+    found = {place: n["map_all"] - n["paper"] for place, n in numbers_of("iapr22", "table1").items() if n["paper"]}
+    picture, sentence = (found[BEST, "database", 64, way] for way in DIRECTIONS)
+    assert "TVDB: above it by a hundredth for sentences and .03 below for pictures, at 64 bits." in findings
+    assert (round(sentence, 2), round(picture, 2)) == (0.01, -0.03)
+    peers = {row for row, *_ in found} - {*OURS}
+    higher = [row for row in peers if all(apart > 0 for (of, *_), apart in found.items() if of == row)]
+    assert (len(peers), len(higher)) == (15, 11)
+    assert "Of fifteen peers eleven are above their printed numbers at every length" in findings
+
+
+def test_labels_like_those_of_coco_have_as_many_sets_as_is_said(findings):
+    measured = json.loads((RESULTS.parent / "benchmarks/results/training.json").read_text())
+    n_sets = measured["figures"]["labels"]["label_sets"]
+    assert f"there are {n_sets:,} label sets, and one such matrix has {4 * n_sets**2 / 1e9:.1f} GB" in findings
+    assert f"with {n_sets:,}, as 50,000 items with labels like COCO's have" in words_of(
+        RESULTS.parent / "docs/training.md"
+    )
+
+
+def test_the_model_that_comes_along_finds_as_many_published_photographs_as_the_readme_says():
+    wanted = {"model": "shipped", "pictures": "published", "bits": 128, "gallery": 1000, "mode": "hamming"}
+    wanted |= {"direction": "text_to_image", "part": "query"}
+    cells = [c for c in cells_of(RESULTS / "photo/cells.jsonl") if all(c.get(k) == v for k, v in wanted.items())]
+    coco18, iapr22 = (f"{c['recall_at_10']:.2f}".lstrip("0") for c in sorted(cells, key=lambda c: c["dataset"]))
+    page = words_of(RESULTS.parent / "README.md")
+    assert f"among the first ten for {coco18} of coco18's sentences and {iapr22} of iapr22's" in page
+    assert "of the photographs as they were published, not of thumbnails" in page
+
+
+def test_as_many_trials_of_tvdb_are_recorded_as_is_said():
+    cells = [cell for name in ("coco18", "iapr22") for cell in cells_of(RESULTS / name / "choices.jsonl")]
+    a_trial = ("rule", "method", "settings", "proposer", "seed", "bits")
+    trials = {json.dumps([cell[name] for name in a_trial], sort_keys=True) for cell in cells}
+    rules = {cell["rule"] for cell in cells}
+    said = f"these are the {len(trials)} trials of `choices.jsonl`, {len(trials) // len(rules)} a task"
+    assert said in words_of(RESULTS / "README.md")
+
+
+def compared():
+    """The cells of every method on the same features, each side with codes of its own."""
+    for dataset in ("coco18", "iapr22", "scenes"):
+        text = lzma.decompress((RESULTS / dataset / "comparison.jsonl.xz").read_bytes())
+        cells = map(json.loads, text.splitlines())
+        yield from (cell | {"dataset": dataset} for cell in cells if cell.get("codes") == "separate")
+
+
+def test_the_learning_rate_of_dsph_lies_where_it_is_said_to_lie():
+    tuned = [cell["tuning"] for cell in compared() if cell["method"] == "dsph"]
+    for tuning in tuned:
+        assert {one["settings"]["learning_rate"] for one in tuning["tried"]} == {0.001, 0.003}
+        assert tuning["chosen"]["learning_rate"] == 0.003
+    assert "the upper edge of what was tried, .003 of .001 and .003, on every task" in words_of(RESULTS / "README.md")
+
+
+def test_dcmh_is_ahead_on_clean_where_it_is_said_to_be_and_nowhere_else():
+    found = {}
+    for cell in (cell for cell in compared() if cell["gallery"] == "clean" and cell["method"] in ("dcmh", "tvdb")):
+        place = cell["dataset"], cell["rule"], cell["bits"], cell["direction"]
+        found[cell["method"], place] = cell["map_all"], cell["map_500"]["value"]
+    pairs = {place: (found["dcmh", place], found["tvdb", place]) for method, place in found if method == "dcmh"}
+    assert all(dcmh[0] < tvdb[0] for dcmh, tvdb in pairs.values())
+    ahead = {place: (dcmh[1], tvdb[1]) for place, (dcmh, tvdb) in pairs.items() if dcmh[1] > tvdb[1]}
+    dcmh, tvdb = ahead.pop(("iapr22", "all", 128, "image_to_text"))
+    page = words_of(RESULTS / "README.md")
+    assert f"for picture queries of iapr22 at 128 bits ({short(dcmh)} against {short(tvdb)})" in page
+    dcmh, tvdb = ahead.pop(("scenes", "all", 16, "text_to_image"))
+    assert f"and, by {short(dcmh - tvdb)}, for sentences of `scenes` at 16" in page
+    assert ahead == {}
