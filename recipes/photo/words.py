@@ -3,15 +3,16 @@
     python -m recipes.photo.words DATA VALUES --checkpoint photo.safetensors --out results/photo/words.json
     python -m recipes.photo.words DATA VALUES --shipped --out results/photo/words.json
 
-VALUES are what `encode` wrote: coco18's photographs are the gallery. Printed are the ten nearest photographs' overlap
-with those of the neighbour, and its mean beside that of words drawn at random. What `wordings` taught of these words
-was said in another sentence.
+VALUES are what `encode` wrote: coco18's photographs are the gallery. The words are those of the shipped model, or those
+of the training, and of them such as photographs show: their neighbour stands behind an article in captions. Printed
+are the ten nearest photographs' overlap with those of the neighbour, and its mean beside that of words drawn at random.
+What `wordings` taught of some of these words was said in another sentence.
 """
 
 import argparse
-import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +20,20 @@ import torch
 from numpy.typing import NDArray
 
 from deepbinaries.codes import Codes, top_k
-from deepbinaries.files import read_lines, write_json
-from deepbinaries.language import STOP_WORDS, Vocabulary, words
+from deepbinaries.files import write_json
+from deepbinaries.language import STOP_WORDS, words
 from deepbinaries.language.vocabulary import FIRST_WORD
 from deepbinaries.model import Model
+from deepbinaries.pretrained import place_of
 from recipes.photo.checkpoint import read_networks
 from recipes.photo.encode import sentence_values
-from recipes.photo.sources import Source, read_sources, training_sentences
-from recipes.photo.teachers import read_words
+from recipes.photo.known import Words, known_by, read_words
+from recipes.photo.sources import captions, read_sources
 from recipes.photo.wordings import TOKENS
 
 ASKED = 50
-OFTEN = 50  # times that a neighbour stands in the training captions
+ARTICLES = ("a", "an", "the")
+OFTEN = 50  # times that a neighbour stands behind one of them in the training captions
 SENTENCE = "there is a {} in the picture"
 K = 10
 
@@ -46,10 +49,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     sources = read_sources(options.data)
-    counts = Counter(word for text in captions(options.data, sources) for word in words(text, TOKENS))
-    vocabulary, table = read_words(options.data / "teachers")
-    pairs = neighbours(vocabulary, table, counts)
-    encode = by_shipped(options.shipped) if options.shipped else by_torch(options.checkpoint, vocabulary, table)
+    said = [words(text, TOKENS) for text in captions(options.data, sources)]
+    if options.shipped:
+        model = Model.from_pretrained(options.shipped)
+        known, encode = known_by(model, place_of(options.shipped)), by_shipped(model)
+    else:
+        known = read_words(options.data / "teachers")
+        encode = by_torch(options.checkpoint, known)
+    pairs = neighbours(known, Counter(chain.from_iterable(said)), things(said))
     gallery = Codes.from_values(np.load(options.values / "coco18-pictures.npy", allow_pickle=False).astype(np.float32))
     unseen, seen = (answers(encode, some, gallery) for some in zip(*pairs, strict=True))
     overlaps = [shared(a, b) for a, b in zip(unseen, seen, strict=True)]
@@ -65,24 +72,25 @@ def main() -> None:
     figures["without_overlap"] = overlaps.count(0)
     print(figures)
     if options.out:
-        model = "shipped" if options.shipped else "torch"
+        name = "shipped" if options.shipped else "torch"
         asked = {"gallery": f"coco18, {len(ids):,} photographs", "mode": "hamming", "k": K, "sentence": SENTENCE}
-        write_json({"model": model} | figures | asked | {"words": found}, options.out, indent=1)
+        write_json({"model": name} | figures | asked | {"words": found}, options.out, indent=1)
 
 
-def captions(data: Path, sources: Sequence[Source]) -> list[str]:
-    """Everything that is learnt from, also where the photographs of `extra` were not packed."""
-    extra = data / "coco18" / "extra.jsonl"
-    packed = any(source.name == "extra" for source in sources)
-    more = read_lines(extra) if extra.exists() and not packed else []
-    return training_sentences(sources) + [json.loads(line)["text"] for line in more]
+def things(said: Iterable[Sequence[str]]) -> Counter[str]:
+    """How often each word stands behind an article: things do, and what is said of them.
+
+    >>> things([["a", "dog", "runs"], ["the", "dog"]])
+    Counter({'dog': 2})
+    """
+    return Counter(word for sentence in said for before, word in pairwise(sentence) if before in ARTICLES)
 
 
-def neighbours(vocabulary: Vocabulary, table: NDArray[np.float32], counts: Counter[str]) -> list[tuple[str, str]]:
-    """The words outside the captions that are nearest to one inside, each with that neighbour, the nearest first."""
-    spelt = vocabulary.words
-    unit = table[FIRST_WORD:] / np.linalg.norm(table[FIRST_WORD:], axis=1, keepdims=True)
-    inside = [i for i, word in enumerate(spelt) if counts[word] >= OFTEN and word not in STOP_WORDS and word.isalpha()]
+def neighbours(known: Words, counts: Counter[str], shown: Counter[str]) -> list[tuple[str, str]]:
+    """The words outside the captions nearest to a thing inside, each with that neighbour, the nearest first."""
+    spelt, table = known.vocabulary.words, known.vectors.numpy()[FIRST_WORD:]
+    unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+    inside = [i for i, word in enumerate(spelt) if shown[word] >= OFTEN and word not in STOP_WORDS and word.isalpha()]
     outside = [i for i, word in enumerate(spelt) if not counts[word] and word.isalpha()]
     cosines = unit[outside] @ unit[inside].T
     best = cosines.argmax(axis=1)
@@ -98,16 +106,15 @@ def answers(encode: Callable[[Sequence[str]], Values], some: Sequence[str], gall
     return list(top_k(Codes.from_values(values), gallery, K).rows)
 
 
-def by_shipped(folder: str) -> Callable[[Sequence[str]], Values]:
-    model = Model.from_pretrained(folder)
+def by_shipped(model: Model) -> Callable[[Sequence[str]], Values]:
     return lambda texts: model.encode_texts(list(texts), values=True)
 
 
-def by_torch(checkpoint: Path, vocabulary: Vocabulary, table: Values) -> Callable[[Sequence[str]], Values]:
-    _, network = read_networks(checkpoint, torch.from_numpy(table))
+def by_torch(checkpoint: Path, known: Words) -> Callable[[Sequence[str]], Values]:
+    _, network = read_networks(checkpoint, known.vectors)
 
     def encode(texts: Sequence[str]) -> Values:
-        values: Values = sentence_values(network, torch.from_numpy(vocabulary.encode(texts)).long()).numpy()
+        values: Values = sentence_values(network, torch.from_numpy(known.vocabulary.encode(texts)).long()).numpy()
         return values
 
     return encode

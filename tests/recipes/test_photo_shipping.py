@@ -1,6 +1,8 @@
 """The photo model as it is shipped: the codes of torch, both lengths, a card, in a folder that opens without torch."""
 
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +12,18 @@ from deepbinaries.datasets import load
 from deepbinaries.errors import Error
 from deepbinaries.language import Vocabulary
 from deepbinaries.model import Model
+from deepbinaries.pretrained import place_of
+from deepbinaries.search import LazyModel
+from recipes.photo import more_words
 from recipes.photo import ship as shipping
 from recipes.photo.card import table, write_card
+from recipes.photo.known import known_by, with_more
 from recipes.photo.networks import BITS, SHORT_BITS, PictureNetwork, SentenceNetwork
 from recipes.photo.wordings import TOKENS
 
+REPOSITORY = Path(__file__).parents[2]
 WORDS = ["a", "dog", "on", "beach", "red", "car", "two", "boats"]
+FACTS = {"dataset": "some", "digest": "d" * 64}
 SENTENCES = ["a dog on a beach", "two red boats", "a car", ""]
 
 
@@ -48,7 +56,7 @@ def taught():
 @pytest.fixture(scope="module")
 def shipped(networks, words, taught, proof, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shipped") / "photo"
-    shipping.ship(*networks, words, taught, proof, "c" * 64, folder)
+    shipping.ship(*networks, words, taught, proof, "c" * 64, folder, trained_on=FACTS)
     return folder
 
 
@@ -70,10 +78,69 @@ def test_both_lengths_are_there_and_the_folder_is_small(shipped):
     assert sum(path.stat().st_size for path in shipped.iterdir()) < 12_000_000  # 40,000 words are 4 MB more
 
 
+@pytest.fixture
+def glove():
+    """Vectors of the words and of four more, of which `puppy` lies at `dog` and `ship` at `boats`."""
+    rng = np.random.default_rng(1)
+    vectors = {word: rng.normal(size=102).tolist() for word in [*WORDS, "senate", "madrid"]}
+    near = {
+        name: (np.array(vectors[beside]) + 0.1).tolist() for name, beside in {"puppy": "dog", "ship": "boats"}.items()
+    }
+    return {"words": [*WORDS, "senate", "ship", "madrid", "puppy"], "vectors": vectors | near}
+
+
+@pytest.fixture
+def listed(tmp_path):
+    path = tmp_path / "english"
+    path.write_text("dog\nMadrid\nsenate\nship\npuppy\nship's\nunheard\n")
+    return path
+
+
+CAPTIONS = [*["a dog on a beach"] * 6, *["two red boats"] * 9]
+
+
+def test_words_nearest_to_what_captions_speak_of_are_added_behind_those_that_are_known(words, glove, listed):
+    wider = with_more(words, glove, listed, CAPTIONS, 2)
+    assert wider.vocabulary.words[: len(WORDS)] == tuple(WORDS)
+    assert {*wider.vocabulary.words[len(WORDS) :]} == {"puppy", "ship"}
+    assert wider.vocabulary.spoken[:2] == ("a", "red")
+    assert (wider.table[: len(words.table)] == words.table).all()
+    assert wider.table.shape == (len(words.table) + 2, 100)
+
+
+def test_a_model_that_knows_more_words_says_of_the_others_what_it_said(shipped, glove, listed, tmp_path):
+    folder = tmp_path / "photo"
+    shutil.copytree(shipped, folder)
+    before = Model.from_pretrained(folder)
+    wider = with_more(known_by(before, folder), glove, listed, CAPTIONS, 2)
+    more_words.write(before, wider, FACTS, folder)
+    after = Model.from_pretrained(folder)
+    assert np.array_equal(after.encode_texts(SENTENCES, values=True), before.encode_texts(SENTENCES, values=True))
+    assert (before.reading("a puppy").unknown, after.reading("a puppy").unknown) == (("puppy",), ())
+    assert np.array_equal(known_by(after, folder).table, wider.table)
+
+
+def test_the_model_that_comes_along_knows_words_of_photographs_and_whom_captions_speak_of():
+    vocabulary = Model.from_pretrained("photo").vocabulary
+    asked = (
+        "poodle spaniel corgi hamster walrus ladybug dragonfly snowman sledding icicle waffles croissant ramen latte"
+    )
+    asked += " dumpling teapot ukulele webcam lawnmower unicycle bridesmaids barista duvet guacamole kayaker"
+    assert [word for word in asked.split() if word not in vocabulary] == []
+    meant = {"dgo": "dog", "trian": "train", "vehical": "vehicle", "sking": "skiing", "hourse": "house"}
+    assert {word: vocabulary.nearest(word) for word in meant} == meant
+
+
+def test_the_figures_of_the_shipped_model_name_the_one_that_ships():
+    cells = [json.loads(line) for line in (REPOSITORY / "results/photo/cells.jsonl").read_text().splitlines()]
+    shipped = {cell["digests"].get("model") for cell in cells if cell["model"] == "shipped"}
+    assert shipped == {LazyModel(place_of("photo")).fingerprint}
+
+
 def test_networks_that_do_not_agree_are_not_shipped(networks, words, taught, proof, tmp_path, monkeypatch):
     monkeypatch.setattr(shipping, "LEAST_AGREEMENT", 1.01)
     with pytest.raises(Error, match="of the bits are those of torch"):
-        shipping.ship(*networks, words, taught, proof, "c" * 64, tmp_path / "photo")
+        shipping.ship(*networks, words, taught, proof, "c" * 64, tmp_path / "photo", trained_on=FACTS)
     assert not (tmp_path / "photo").exists()
 
 

@@ -13,6 +13,7 @@ from tiny_onnx import constant_network
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.vision.backbones import make_backbone
 from deepbinaries.vision.backbones.onnx_encoder import OnnxEncoder, Preparation
+from deepbinaries.vision.encoder import RegionEncoder, VisionSettings
 
 STATED = {"side": 4, "layout": "NCHW", "mean": [0, 0.5, 0], "std": [1, 0.5, 2], "licence": "MIT"}
 
@@ -100,6 +101,8 @@ def test_every_part_of_the_preparation_must_be_stated(tmp_path, name):
         ({"layout": "CHW"}, "layout is 'CHW'"),
         ({"licence": ""}, "licence is no text"),
         ({"made_of": 7}, "made_of is no text"),
+        ({"decoded": 0}, "decoded is 0"),
+        ({"decoded": 1.5}, "decoded is 1.5"),
         ({"mean": [0, 0]}, "mean is 0.0, 0.0; give three numbers"),
         ({"mean": [True, 0, 0]}, "mean is True, 0.0, 0.0"),
         ({"mean": "grey"}, "mean is 'grey'"),
@@ -116,6 +119,15 @@ def test_every_part_of_the_preparation_must_be_stated(tmp_path, name):
 def test_a_preparation_that_cannot_be_is_refused(encoder, changes, problem):
     with pytest.raises(DataError, match=problem):
         encoder(mean_colours(), **changes)
+
+
+def test_an_encoder_says_how_many_pixels_a_large_photograph_is_decoded_to(encoder, tmp_path):
+    def at_least(**stated):
+        encoder(mean_colours(), **stated)
+        settings = VisionSettings(backbone=f"onnx:{tmp_path / 'mine.onnx'}", mode="crop", keep=0)
+        return RegionEncoder(settings).at_least
+
+    assert (at_least(), at_least(decoded=1), at_least(decoded=3)) == (8, 4, 12)
 
 
 def test_a_preparation_that_is_no_object_is_refused(tmp_path):

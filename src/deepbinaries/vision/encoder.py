@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from deepbinaries.errors import UsageError
-from deepbinaries.vision.backbones import Backbone, WeightsCard, make_backbone
+from deepbinaries.vision.backbones import TWICE, Backbone, WeightsCard, make_backbone
 from deepbinaries.vision.pixels import Picture, as_image, check_rgb, size_of
 from deepbinaries.vision.proposers import AUTO, make_proposer
 from deepbinaries.vision.regions import WHOLE_PICTURE, Proposals, Regions, check_keep, choose_regions, positions
@@ -93,10 +93,11 @@ class RegionEncoder:
     @property
     def at_least(self) -> int | None:
         """The pixels that a picture's sides should have; a larger JPEG may be decoded to fewer. None: all it has."""
+        times = getattr(self._backbone, "decoded", TWICE)
         if self.settings.mode == "roi":
-            return 2 * self.settings.side
+            return times * self.settings.side
         # Regions that are cut out of a picture want all its pixels; the whole of it becomes a square of one side.
-        return None if self.settings.keep else 2 * self._backbone.crop_side
+        return None if self.settings.keep else times * self._backbone.crop_side
 
     @property
     def square(self) -> int | None:

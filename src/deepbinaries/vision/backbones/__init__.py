@@ -16,6 +16,10 @@ from deepbinaries.registry import BACKBONES
 # Names that open a family; what follows the colon says which one of it.
 FAMILIES = {"onnx": "onnx:PATH", "timm": "timm:MODEL", "torchvision": "torchvision:MODEL"}
 
+# A large JPEG is decoded to a smaller picture with so many times as many pixels along a side as are seen. An encoder
+# that has `decoded` says so itself.
+TWICE = 2
+
 
 @dataclass(frozen=True)
 class WeightsCard:

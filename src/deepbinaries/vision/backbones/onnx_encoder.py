@@ -5,6 +5,7 @@ Beside `PATH` lies `PATH.json`, which states how the pixels are prepared:
     {"side": 224, "layout": "NCHW", "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225], "licence": "MIT"}
 
 Pixels from 0 to 1 become (x - mean) / std. An encoder that takes bytes prepares them itself: `mean` and `std` are null.
+`"decoded": 1` there says that a large JPEG may be decoded to as few pixels a side as are seen, not to twice as many.
 An output (n, d) is a vector a picture; an output (n, d, h, w) is a map. The first output is taken where it is one of
 them, else the first of the others that is a vector: beside it, many encoders give what they see at each place.
 """
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.files import read_bytes, read_json, write_json, written_whole
 from deepbinaries.onnx_files import MAX_BYTES, first_line, open_network
-from deepbinaries.vision.backbones import WeightsCard
+from deepbinaries.vision.backbones import TWICE, WeightsCard
 
 MAX_SIDE = 4096
 MIN_STD = 0.001  # 1 / 255 turns pixels from 0 to 1 into bytes; what is smaller by far makes infinities of them
@@ -42,6 +43,7 @@ class Preparation:
     std: tuple[float, ...] | None
     licence: str
     made_of: str = ""  # SHA-256 of the weights that the encoder was exported from, where that is known
+    decoded: int = TWICE  # how many times as many pixels a side has where a large JPEG is decoded to a smaller one
 
     def __post_init__(self) -> None:
         if type(self.side) is not int or not 1 <= self.side <= MAX_SIDE:
@@ -52,6 +54,8 @@ class Preparation:
             raise UsageError("licence is no text", next_step="state the licence of the weights")
         if not isinstance(self.made_of, str):
             raise UsageError("made_of is no text", next_step="state the SHA-256 of the weights, or leave it out")
+        if type(self.decoded) is not int or not 1 <= self.decoded <= MAX_SIDE:
+            raise UsageError(f"decoded is {self.decoded!r}", next_step="give 1 or 2, or leave it out")
         for name, numbers in (("mean", self.mean), ("std", self.std)):
             if numbers is not None and (len(numbers) != CHANNELS or not all(map(_is_share, numbers))):
                 raise UsageError(
@@ -87,7 +91,7 @@ class OnnxEncoder:
         self._session = open_network(content, path, device=device, threads=1)
         self._input = _check_input(self._session, preparation, path)
         self.name = f"onnx:{path.name}"
-        self.crop_side = preparation.side
+        self.crop_side, self.decoded = preparation.side, preparation.decoded
         self.card = WeightsCard(
             hashlib.sha256(content).hexdigest(),
             preparation.licence,
@@ -180,7 +184,8 @@ def read_preparation(path: Path) -> Preparation:
         for name in ("mean", "std")
     )
     try:
-        return Preparation(stated["side"], stated["layout"], mean, std, stated["licence"], stated.get("made_of", ""))
+        others = {name: stated[name] for name in ("made_of", "decoded") if name in stated}
+        return Preparation(stated["side"], stated["layout"], mean, std, stated["licence"], **others)
     except UsageError as error:
         raise DataError(f"{beside}: {error.problem}", next_step=error.next_step) from error
 

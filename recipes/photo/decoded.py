@@ -1,0 +1,69 @@
+"""Does it matter to how few pixels a large JPEG is decoded? How many bits of its code stay those of a full decode.
+
+    python -m recipes.photo.decoded --iapr REPOSITORY --data DATA
+
+REPOSITORY is the clone that `pictures` reads. Photographs of iapr22's validation part are enlarged to twelve megapixels
+and get grain, as a sensor leaves it; and put together in mosaics, which have more detail than any photograph.
+"""
+
+import argparse
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from deepbinaries.files import read_json
+from deepbinaries.model import Model
+from deepbinaries.vision import read_picture
+from recipes.photo.pictures import stored_pictures
+
+SIZE = 4000, 3000
+SINGLE, MOSAICS = 160, 10  # of each kind
+GRAIN = 6  # levels
+TIMES = (2, 1)  # as many pixels a side as are seen
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--iapr", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    options = parser.parse_args()
+    model = Model.from_pretrained("photo")
+    side, rng = model.encoder.settings.side, np.random.default_rng(0)
+    asked = read_json(options.data / "iapr22" / "split.json")["validation"][:SINGLE]
+    photographs = [read_picture(content) for content in stored_pictures(options.iapr, asked)]
+    for pieces in (1, 4, 16, 64):
+        files = list(large(photographs, pieces, rng))
+        wanted = bits_of(model, files, None)
+        equal = {times: float((bits_of(model, files, times * side) == wanted).mean()) for times in TIMES}
+        print(f"{len(files)} pictures of {pieces}:", *(f"{times} x {share:.4f}" for times, share in equal.items()))
+
+
+def large(photographs: list[Image.Image], pieces: int, rng: np.random.Generator) -> Iterator[bytes]:
+    """JPEG files of so many photographs each."""
+    across = round(pieces**0.5)
+    width, height = (length // across for length in SIZE)
+    for number in range(SINGLE if pieces == 1 else MOSAICS):
+        whole = Image.new("RGB", (width * across, height * across))
+        for place in range(pieces):
+            chosen = photographs[number if pieces == 1 else rng.integers(len(photographs))]
+            tile = chosen.resize((width, height), Image.Resampling.LANCZOS)
+            whole.paste(tile, (place % across * width, place // across * height))
+        if pieces == 1:
+            grain = rng.normal(0, GRAIN, whole.size[::-1])[..., None]
+            whole = Image.fromarray((np.asarray(whole) + grain).clip(0, 255).astype(np.uint8))
+        file = io.BytesIO()
+        whole.save(file, "JPEG", quality=90)
+        yield file.getvalue()
+
+
+def bits_of(model: Model, files: list[bytes], at_least: int | None) -> np.ndarray:
+    """Which bits are ones, (n, 128), decoded to at least so many pixels a side."""
+    decoded = (read_picture(file, at_least=at_least) for file in files)
+    return np.concatenate([model.encode_images(picture, values=True) for picture in decoded]) >= 0
+
+
+if __name__ == "__main__":
+    main()
