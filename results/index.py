@@ -16,6 +16,7 @@ from typing import Any
 import wiki
 from headline import README, lines, readme
 from html_tables import Score, Table, folded, from_markdown, marked, paragraph
+from packed import packed_cells
 from tables import BITS, COMPARED, DIRECTIONS, HERE, QUERY, TITLES, of_main, of_regions, short
 from task_tables import BOTH_VIEWS, Beside, sizes, tables_of, task
 
@@ -64,7 +65,7 @@ def _short() -> str:
 
 
 def _wiki() -> str:
-    cells = read_cells(HERE / "wiki" / "cells.jsonl")
+    cells = packed_cells(HERE / "wiki" / "cells.jsonl")
     separate, unified = ([cell for cell in cells if cell["codes"] == kind] for kind in (SEPARATE, UNIFIED))
 
     def published(kind: str) -> Beside:

@@ -1,8 +1,9 @@
 """Cells that are kept packed: half of what they say is said a hundred times.
 
-`comparison.jsonl` of a dataset holds those of `deepbinaries compare`, `cells.jsonl` in a folder of reproduce those of
-`deepbinaries reproduce`. Unpack one with `xz -dk`, add to it, and `python results/findings.py` packs it again. What
-lies open beside a packed file counts with it, so that no order of the scripts is a wrong one.
+`comparison.jsonl` of a dataset holds those of `deepbinaries compare`, `choices.jsonl` the trials that settings were
+chosen by, `cells.jsonl` in a folder of reproduce those of `deepbinaries reproduce`, and in `wiki` those of `wiki.py`.
+Unpack one with `xz -dk`, add to it, and `python results/findings.py` packs it again. What lies open beside a packed
+file counts with it, so that no order of the scripts is a wrong one.
 """
 
 import json
@@ -12,7 +13,7 @@ from pathlib import Path
 from deepbinaries.experiments.cells import Cell, identity, read_cells
 from deepbinaries.files import written_whole
 
-PATTERNS = ("*/comparison.jsonl", "reproduce/*/cells.jsonl")
+PATTERNS = ("*/comparison.jsonl", "*/choices.jsonl", "wiki/cells.jsonl", "reproduce/*/cells.jsonl")
 
 
 def pack(root: Path) -> None:

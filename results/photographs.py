@@ -5,8 +5,8 @@
 
 The rows and their settings are the table ROWS below. Settings were chosen at 64 bits on the validation parts: the rows
 `choices` are these trials, which learn from the training part without its validation part, and which validation items
-ask. They go to `choices.jsonl`. All other rows learn from the whole training part, queries ask, and they go to
-`cells.jsonl`.
+ask. They go to `choices.jsonl`, which `findings.py` packs. All other rows learn from the whole training part, queries
+ask, and they go to `cells.jsonl`.
 """
 
 import argparse
@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from packed import packed_cells
 
 from deepbinaries.datasets import load
 from deepbinaries.datasets.splits import Parts, Split
 from deepbinaries.evaluation import compare
-from deepbinaries.experiments.cells import Cell, append_cells, make_cell, read_cells
+from deepbinaries.experiments.cells import Cell, append_cells, make_cell
 from deepbinaries.experiments.choosing import asked_by_validation
 from deepbinaries.experiments.scores import Reports, score_parts
 from deepbinaries.features import Prepared, prepare
@@ -229,7 +230,7 @@ def main() -> None:
     if options.missing:
         if options.rows != "choices":
             parser.error("--missing goes with --rows choices")
-        kept = read_cells(Path(__file__).parent / options.dataset / FILES["choices"])
+        kept = packed_cells(Path(__file__).parent / options.dataset / FILES["choices"])
         rows = [row for row in rows if not is_recorded(row, options.rule, kept)]
     stores: dict[Any, Prepared] = {}
     forms: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))  # scores of each query by seed

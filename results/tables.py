@@ -7,9 +7,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from packed import cells_of
+from packed import cells_of, packed_cells
 
-from deepbinaries.experiments.cells import Cell, read_cells
+from deepbinaries.experiments.cells import Cell
 from deepbinaries.experiments.paper.plans import read_plan
 from deepbinaries.experiments.paper.printed import printed
 from deepbinaries.files import read_lines, written_whole
@@ -91,7 +91,7 @@ def of_choices() -> Iterator[str]:
     """The trials that the default update and the default image side were chosen from, the default first."""
     rows: dict[str, dict[str, dict[str, list[Cell]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for dataset in dict.fromkeys(dataset for dataset, _ in TITLES):
-        for cell in read_cells(HERE / dataset / "choices.jsonl"):
+        for cell in packed_cells(HERE / dataset / "choices.jsonl"):
             kind = "update" if of_update(cell) else "image side, proposals"
             rows[kind][tried(cell)][cell["rule"]].append(cell)
     yield "### How the update and the image side were chosen"

@@ -1,4 +1,5 @@
-"""Every comparison method on the Wiki features, beside published values; cells go to results/wiki/cells.jsonl.
+"""Every comparison method on the Wiki features, beside published values; cells go to results/wiki/cells.jsonl,
+which `findings.py` packs.
 
     python results/wiki.py --root ~/wiki
 
@@ -13,9 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from packed import packed_cells
+
 from deepbinaries.datasets import load
 from deepbinaries.evaluation import Rules
-from deepbinaries.experiments.cells import Cell, append_cells, read_cells
+from deepbinaries.experiments.cells import Cell, append_cells
 from deepbinaries.experiments.compare import SEPARATE, UNIFIED, run
 from deepbinaries.experiments.contest import Contestant, Task
 from deepbinaries.features.vectors import PreparedVectors
@@ -113,7 +116,7 @@ def main() -> None:
         )
         results = run(METHODS, task)
     append_cells(HERE / "cells.jsonl", [result.cell for result in results])
-    lines = "\n".join(table(read_cells(HERE / "cells.jsonl")))
+    lines = "\n".join(table(packed_cells(HERE / "cells.jsonl")))
     print(lines)
     with written_whole(HERE / "table.md") as file:
         file.write(lines.encode())

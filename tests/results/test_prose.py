@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from packed import packed_cells
 
 RESULTS = Path(__file__).parents[2] / "results"
 DIRECTIONS = ("image_to_text", "text_to_image")
@@ -224,7 +225,7 @@ def test_the_model_that_comes_along_finds_as_many_published_photographs_as_the_r
 
 
 def test_as_many_trials_of_tvdb_are_recorded_as_is_said():
-    cells = [cell for name in ("coco18", "iapr22") for cell in cells_of(RESULTS / name / "choices.jsonl")]
+    cells = [cell for name in ("coco18", "iapr22") for cell in packed_cells(RESULTS / name / "choices.jsonl")]
     a_trial = ("rule", "method", "settings", "proposer", "seed", "bits")
     trials = {json.dumps([cell[name] for name in a_trial], sort_keys=True) for cell in cells}
     rules = {cell["rule"] for cell in cells}

@@ -118,7 +118,9 @@ def test_validation_items_are_not_learnt_from_where_settings_are_chosen_and_no_q
 
 def test_every_choice_is_recorded_on_all_tasks():
     photographs = load("photographs")
-    cells = [cell for name in ("coco18", "iapr22") for cell in read_cells(RESULTS / name / "choices.jsonl")]
+    cells = [
+        cell for name in ("coco18", "iapr22") for cell in load("packed").packed_cells(RESULTS / name / "choices.jsonl")
+    ]
     rules = {"r18", "r17", "all"}
     missing = [
         row

@@ -4,8 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-
-from deepbinaries.experiments.cells import read_cells
+from packed import packed_cells
 
 RESULTS = Path(__file__).parents[2] / "results"
 CHANCE = 0.112
@@ -22,7 +21,7 @@ def wiki():
 
 @pytest.fixture(scope="module")
 def cells():
-    return read_cells(RESULTS / "wiki/cells.jsonl")
+    return packed_cells(RESULTS / "wiki/cells.jsonl")
 
 
 def score(cells, method, bits, direction, codes="separate"):

@@ -46,7 +46,7 @@ def write(plan: Plan, made: Made, folder: Path) -> list[Path]:
         with written_whole(path.with_suffix(f".{ending}")) as file:
             file.write(text.encode())
     about = {"format": FORMAT, "version": VERSION, "name": plan.name, "title": plan.title, "reduced": plan.reduced}
-    write_json(about | {"notes": notes} | dict(made.content), path.with_suffix(".json"), indent=1)
+    write_json(about | {"notes": notes} | dict(made.content), path.with_suffix(".json"))
     endings = [*texts, "json", *(["svg", "png"] if figure else [])]
     return [path.with_suffix(f".{ending}") for ending in endings]
 
