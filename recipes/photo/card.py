@@ -132,7 +132,7 @@ def of_words(found: Mapping[str, Any]) -> str:
     said = (
         f"Words that no caption of the training held: {len(found['words'])} of them, asked as "
         f'"{found["sentence"].format("...")}", share {found["mean_overlap"]:.1f} of their first {found["k"]} '
-        f"photographs with the nearest word that the captions hold, {found['mean_overlap_at_random']:.1f} with that of "
+        f"photographs with the nearest word that the captions hold, {found['mean_overlap_at_random']:.2f} with that of "
         f"another; {found['without_overlap']} share none. Some had been taught, without a photograph, by what MiniLM "
         f'says of "a photo of a ...". `results/photo/words.json` has each answer beside its neighbour\'s.'
     )

@@ -4,9 +4,9 @@
     python -m recipes.photo.words DATA VALUES --shipped --out results/photo/words.json
 
 VALUES are what `encode` wrote: coco18's photographs are the gallery. The words are those of the shipped model, or those
-of the training, and of them such as photographs show: their neighbour stands behind an article in captions. Printed
-are the ten nearest photographs' overlap with those of the neighbour, and its mean beside that of words drawn at random.
-What `wordings` taught of some of these words was said in another sentence.
+of the training, and of them such as photographs show: news do not speak of them all the time, and their neighbour
+stands behind an article in captions. Printed are the ten nearest photographs' overlap with those of the neighbour, and
+its mean beside that of words drawn at random. What `wordings` taught of some of them was said in another sentence.
 """
 
 import argparse
@@ -33,6 +33,7 @@ from recipes.photo.wordings import TOKENS
 
 ASKED = 50
 ARTICLES = ("a", "an", "the")
+RARE = 10_000  # GloVe's most frequent words, which are those of news, are not asked
 OFTEN = 50  # times that a neighbour stands behind one of them in the training captions
 SENTENCE = "there is a {} in the picture"
 K = 10
@@ -91,7 +92,7 @@ def neighbours(known: Words, counts: Counter[str], shown: Counter[str]) -> list[
     spelt, table = known.vocabulary.words, known.vectors.numpy()[FIRST_WORD:]
     unit = table / np.linalg.norm(table, axis=1, keepdims=True)
     inside = [i for i, word in enumerate(spelt) if shown[word] >= OFTEN and word not in STOP_WORDS and word.isalpha()]
-    outside = [i for i, word in enumerate(spelt) if not counts[word] and word.isalpha()]
+    outside = [i for i, word in enumerate(spelt) if i >= RARE and not counts[word] and word.isalpha()]
     cosines = unit[outside] @ unit[inside].T
     best = cosines.argmax(axis=1)
     found: dict[str, str] = {}  # a neighbour speaks for one word only, so that fifty things are asked for

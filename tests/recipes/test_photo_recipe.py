@@ -139,6 +139,7 @@ def test_other_methods_learn_from_the_same_features(data, trained, monkeypatch):
 
 def test_words_outside_the_captions_are_asked_for_beside_their_neighbours(data, trained, values, monkeypatch):
     monkeypatch.setattr(words, "OFTEN", 1)
+    monkeypatch.setattr(words, "RARE", 0)
     run(words, data, values, "--checkpoint", trained, "--out", data / "words.json")
     found = json.loads((data / "words.json").read_text())
     assert {entry["word"] for entry in found["words"]} == {"kayak", "zeppelin"}
