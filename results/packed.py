@@ -1,7 +1,8 @@
 """Cells that are kept packed: half of what they say is said a hundred times.
 
 `comparison.jsonl` of a dataset holds those of `deepbinaries compare`, `choices.jsonl` the trials that settings were
-chosen by, `cells.jsonl` in a folder of reproduce those of `deepbinaries reproduce`, and in `wiki` those of `wiki.py`.
+chosen by, `forms.jsonl` the forms of regions, `cells.jsonl` in a folder of reproduce those of `deepbinaries reproduce`,
+and in `wiki` those of `wiki.py`.
 Unpack one with `xz -dk`, add to it, and `python results/findings.py` packs it again. What lies open beside a packed
 file counts with it, so that no order of the scripts is a wrong one.
 """
@@ -13,7 +14,7 @@ from pathlib import Path
 from deepbinaries.experiments.cells import Cell, identity, read_cells
 from deepbinaries.files import written_whole
 
-PATTERNS = ("*/comparison.jsonl", "*/choices.jsonl", "wiki/cells.jsonl", "reproduce/*/cells.jsonl")
+PATTERNS = ("*/comparison.jsonl", "*/choices.jsonl", "*/forms.jsonl", "wiki/cells.jsonl", "reproduce/*/cells.jsonl")
 
 
 def pack(root: Path) -> None:
@@ -34,8 +35,9 @@ def packed_cells(path: Path) -> list[Cell]:
 
 
 def cells_of(folder: Path) -> list[Cell]:
-    """All cells of a dataset: those that are always open and those of the comparison."""
-    return read_cells(folder / "cells.jsonl") + packed_cells(folder / "comparison.jsonl")
+    """All cells of a dataset that queries asked for: those that are always open and those that are packed."""
+    packed = (cell for name in ("comparison", "forms") for cell in packed_cells(folder / f"{name}.jsonl"))
+    return [*read_cells(folder / "cells.jsonl"), *packed]
 
 
 def _packed(path: Path) -> Path:

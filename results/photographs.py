@@ -5,8 +5,8 @@
 
 The rows and their settings are the table ROWS below. Settings were chosen at 64 bits on the validation parts: the rows
 `choices` are these trials, which learn from the training part without its validation part, and which validation items
-ask. They go to `choices.jsonl`, which `findings.py` packs. All other rows learn from the whole training part, queries
-ask, and they go to `cells.jsonl`.
+ask. All other rows learn from the whole training part, and queries ask. `choices` go to `choices.jsonl` and `regions`
+to `forms.jsonl`, which `findings.py` packs; all others go to `cells.jsonl`.
 """
 
 import argparse
@@ -119,7 +119,7 @@ def choice_rows() -> Iterator[Row]:
 
 
 ROWS = {"main": main_rows, "reading": reading_rows, "regions": region_rows, "choices": choice_rows}
-FILES = {"choices": "choices.jsonl"}  # all other rows go to cells.jsonl
+FILES = {"choices": "choices.jsonl", "regions": "forms.jsonl"}  # all other rows go to cells.jsonl
 
 
 def parts_of(row: Row, parts: Parts) -> tuple[NDArray[np.int64], Parts, tuple[str, ...]]:

@@ -151,6 +151,15 @@ def test_an_axis_has_its_numbers_where_it_is_told_to_and_nowhere_else(tmp_path):
     assert texts[: texts.index("x")] == ["500", "1,000", "2,000", "5,000", "13,500"]
 
 
+def test_a_drawing_has_fine_numbers_in_its_texts_alone(tmp_path):
+    line = Line("a", [1.23456, 2.34567], [3.45678, 4.56789])
+    draw([Panel("of 0.0001", "x", "y", [line])], tmp_path / "fine")
+    text = (tmp_path / "fine.svg").read_text()
+    assert ">of 0.0001</text>" in text
+    assert re.findall(r'(?<= d=")[^"]+', text)
+    assert not [found for found in re.findall(r' (?:d|x|y)="([^"]+)', text) if re.search(r"\.\d{3}", found)]
+
+
 def middle_of(file):
     """The colour of a picture's middle."""
     with Image.open(file) as picture:

@@ -29,6 +29,8 @@ DOTS = 200  # an inch of the PNG
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#7f7f7f", "#6a3d9a")
 QUALITY = 75  # of a JPEG
 PICTURES = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]+)")  # inside an SVG
+COORDINATES = re.compile(rb'(?<= d=")[^"]+|(?<= [xy]=")[^"]+')
+FINE = re.compile(rb"-?\d+\.\d{3,}")  # a number with more digits than can be seen
 STYLE: dict[Any, Any] = {
     "font.size": 8,
     "axes.grid": True,
@@ -94,7 +96,7 @@ def save(figure: "Figure", path: Path) -> None:
         figure.savefig(drawn, format="svg", dpi=DOTS, metadata={"Date": None})
         figure.savefig(pixels, format="png", dpi=DOTS)
     with written_whole(path.with_suffix(".svg")) as file:
-        file.write(PICTURES.sub(_as_jpeg, drawn.getvalue()))
+        file.write(COORDINATES.sub(_to_hundredths, PICTURES.sub(_as_jpeg, drawn.getvalue())))
     with written_whole(path.with_suffix(".png")) as file:
         # A palette takes a third of the bytes, or less; this one has the colours that few pixels have as well.
         all_ = Image.open(pixels).convert("RGB")
@@ -107,6 +109,11 @@ def _as_jpeg(picture: re.Match[bytes]) -> bytes:
     written = BytesIO()
     Image.open(BytesIO(b64decode(picture[1]))).convert("RGB").save(written, "JPEG", quality=QUALITY, optimize=True)
     return b"data:image/jpeg;base64," + b64encode(written.getvalue())
+
+
+def _to_hundredths(coordinates: re.Match[bytes]) -> bytes:
+    """Coordinates inside an SVG to a hundredth of a point, which nobody sees, in fewer bytes."""
+    return FINE.sub(lambda number: f"{round(float(number[0]), 2) + 0.0:g}".encode(), coordinates[0])
 
 
 def _draw(panel: Panel, axis: "Axes", names: Sequence[str]) -> None:
