@@ -1,5 +1,7 @@
 """Pictures drawn with numbers alone, so that they are the same to the last byte everywhere."""
 
+import io
+
 import numpy as np
 from PIL import Image
 
@@ -16,6 +18,15 @@ def stripes(side: int = 224) -> np.ndarray:
     """White and dark stripes, eight pixels wide, (side, side, 3)."""
     column = (np.arange(side) // 8 % 2 * 225 + 15).astype(np.uint8)
     return np.broadcast_to(column[None, :, None], (side, side, 3)).copy()
+
+
+def endless() -> bytes:
+    """A small JPEG that is decoded for several seconds, since its last scan comes ten thousand times."""
+    file = io.BytesIO()
+    Image.new("L", (2000, 2000), 128).save(file, "JPEG", progressive=True)
+    content = file.getvalue()
+    last = content.rindex(b"\xff\xda")
+    return content[:last] + 10_000 * content[last:-2] + content[-2:]
 
 
 def picture(pixels: np.ndarray) -> Image.Image:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from drawn import disc
+from drawn import disc, endless
 from PIL import Image
 
 from deepbinaries.errors import Error, PictureError, UsageError
@@ -125,8 +125,9 @@ def test_large_pictures_are_sent_before_others_are_decoded(monkeypatch):
     requests, answers = io.BytesIO(), io.BytesIO()
     write_request(requests, [("disc", saved("PNG", side)) for side in (20, 10, 10, 15, 30, 5)], None)
     requests.seek(0)
+    monkeypatch.setattr(decoder_worker, "grant", lambda _: None)  # the limit would be that of this process
     with pytest.raises(EOFError):  # no other request
-        decoder_worker.serve(requests, answers)
+        decoder_worker.serve(requests, answers, 1)
     answers.seek(0)
     parts = [read_answer(answers) for _ in range(3)]
     assert [[len(pixels) for pixels in part] for part in parts] == [[20, 10], [10, 15, 30], [5]]
@@ -151,6 +152,22 @@ def test_a_picture_is_not_blamed_for_a_process_that_dies_once():
         assert one.read([("a", b"deadly once")]) == [
             "a is no picture this program can read; save it as JPEG, PNG, WebP or AVIF"
         ]
+
+
+def test_a_picture_that_keeps_the_processor_busy_is_given_up_and_the_others_are_read(started):
+    good = saved("PNG", 20)
+    with Decoders(1, seconds=1) as one:
+        first, slow, last = one.read([("a", good), ("b", endless()), ("c", good)])
+        assert slow == "b takes too long to decode; save the picture anew, or remove it"
+        assert [len(first), len(last)] == [20, 20]
+    assert len(started) == 3  # all together; a and b; c
+
+
+def test_the_seconds_are_those_of_a_picture_and_not_of_a_process(started):
+    lasting = endless()[: len(endless()) // 25] + endless()[-2:]  # half a second
+    with Decoders(1, seconds=2) as one:
+        assert [len(one.read([("a", lasting)])[0]) for _ in range(8)] == [2000] * 8
+    assert len(started) == 1
 
 
 @pytest.mark.usefixtures("deadly")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from drawn import disc
+from drawn import disc, endless
 from PIL import ExifTags, Image
 
 from deepbinaries.errors import PictureError
@@ -131,6 +131,16 @@ def test_a_photograph_that_kills_its_reader_is_reported_and_the_next_is_read(tmp
         found, reason = one.read(tmp_path / "deadly.jpg", everything)
         assert found.size == len(b"deadly")
         assert reason == "it cannot be read: its decoder crashed; save the picture anew, or remove it"
+        assert one.read(tmp_path / "good.png", everything)[1].width == 20
+
+
+def test_a_photograph_that_keeps_the_processor_busy_is_given_up_and_the_next_is_read(tmp_path):
+    (tmp_path / "slow.jpg").write_bytes(endless())
+    Image.fromarray(disc(20)).save(tmp_path / "good.png")
+    with Readers(1, seconds=1) as one:
+        found, reason = one.read(tmp_path / "slow.jpg", everything)
+        assert found.size == len(endless())
+        assert reason == "it takes too long to decode; save the picture anew, or remove it"
         assert one.read(tmp_path / "good.png", everything)[1].width == 20
 
 

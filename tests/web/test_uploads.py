@@ -98,13 +98,6 @@ def test_a_decoder_that_needs_too_much_memory_answers_with_the_reason():
     assert fine.shape == (40, 60, 3)
 
 
-def test_a_decoder_that_takes_too_long_is_ended_and_another_goes_on():
-    slow = saved("PNG", Image.effect_noise((1500, 1500), 80), compress_level=1)
-    with Decoders(1, seconds=0.02) as decoders:
-        (refused,) = decoders.read([("it", slow)])
-    assert refused == "it takes too long to decode; save the picture anew, or remove it"
-
-
 def test_the_limits_let_a_picture_of_a_large_camera_through():
     picture = Image.new("RGB", (8_000, 6_000), "teal")
     with Decoders(1, memory=DECODER_MEMORY, seconds=DECODER_SECONDS) as decoders:

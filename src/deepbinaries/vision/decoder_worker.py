@@ -10,17 +10,18 @@ from PIL import Image
 from deepbinaries.errors import Error
 from deepbinaries.vision.decoder_messages import read_request, write_answer
 from deepbinaries.vision.reading import read_picture
-from deepbinaries.vision.serving import serve_forever
+from deepbinaries.vision.serving import grant, serve_forever
 
 ENOUGH = 6_000_000  # pixels that are sent before the next file is decoded: large pictures do not pile up here
 
 
-def serve(requests: BufferedIOBase, answers: BufferedIOBase) -> None:
-    """Answer requests until they end."""
+def serve(requests: BufferedIOBase, answers: BufferedIOBase, seconds: int) -> None:
+    """Answer requests until they end, with so many seconds of the processor for each file."""
     while True:
         files, at_least = read_request(requests)
         waiting: list[Image.Image | str] = []
         for name, file in files:
+            grant(seconds)
             waiting.append(_decoded(name, file, at_least))
             if sum(picture.width * picture.height for picture in waiting if not isinstance(picture, str)) > ENOUGH:
                 write_answer(answers, waiting)

@@ -6,10 +6,9 @@ and a decoder that crashes on a hostile file takes its process with it instead o
 
 from types import TracebackType
 
-from deepbinaries.errors import PictureError
 from deepbinaries.vision.decoder_messages import Files, read_answer, write_request
 from deepbinaries.vision.pixels import Pixels
-from deepbinaries.vision.processes import DiedError, Pipes, Processes, crashed
+from deepbinaries.vision.processes import SECONDS, DiedError, Pipes, Processes, crashed, too_slow
 
 WORKER = "deepbinaries.vision.decoder_worker"
 
@@ -17,15 +16,16 @@ WORKER = "deepbinaries.vision.decoder_worker"
 class Decoders:
     """At most `n` processes that decode pictures, each started when it is first needed. Threads may share one of these.
 
-    With `memory`, a process may take so many bytes; with `seconds`, one that needs longer for a call is ended.
+    One that needs more than `seconds` of the processor for a picture is ended, and with `memory` it may take so many
+    bytes.
 
     >>> with Decoders(1) as decoders:
     ...     decoders.read([("a.jpg", b"not a picture")])
     ['a.jpg is no picture this program can read; save it as JPEG, PNG, WebP or AVIF']
     """
 
-    def __init__(self, n: int, *, memory: int | None = None, seconds: float | None = None):
-        self._processes = Processes(n, WORKER, memory=memory, seconds=seconds)
+    def __init__(self, n: int, *, seconds: int = SECONDS, memory: int | None = None):
+        self._processes = Processes(n, WORKER, seconds=seconds, memory=memory)
 
     def read(self, files: Files, *, at_least: int | None = None) -> list[Pixels | str]:
         """The pixels of each file, as `read_picture` decodes it, or the reason why it cannot be read.
@@ -40,10 +40,8 @@ class Decoders:
                 with self._processes.one() as pipes:
                     _ask(pipes, some, at_least, answers)
             except DiedError as died:
-                if died.late:
-                    answers.append(_too_slow(files[len(answers)][0]))
-                elif alone:
-                    answers.append(crashed(files[len(answers)][0]))
+                if alone or (died.late and len(some) == 1):
+                    answers.append((too_slow if died.late else crashed)(files[len(answers)][0]))
                 alone = True
         return answers
 
@@ -66,7 +64,3 @@ def _ask(pipes: Pipes, files: Files, at_least: int | None, answers: list[Pixels 
     wanted = len(answers) + len(files)
     while len(answers) < wanted:
         answers += read_answer(pipes.answered)
-
-
-def _too_slow(name: str) -> str:
-    return str(PictureError(f"{name} takes too long to decode", next_step="save the picture anew, or remove it"))

@@ -6,6 +6,7 @@ caller's program. What they are asked and answer is for those to say who use the
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -25,11 +26,13 @@ KEPT = {  # from one picture to the next: to be given fresh memory for each take
     "MALLOC_TRIM_THRESHOLD_": str(32 * 2**20),  # bytes that a process keeps in all; glibc alone reads these
 }
 
+SECONDS = 120  # of the processor a picture: many times what the largest lawful ones need, and an end for the others
+
 Process = subprocess.Popen[bytes]
 
 
 class DiedError(Exception):
-    """A process has died on what it was asked, or was ended because it took too long."""
+    """A process has died on what it was asked: `late` where it was ended because a picture took too long."""
 
     def __init__(self, *, late: bool):
         super().__init__()
@@ -47,12 +50,13 @@ class Pipes:
 class Processes:
     """At most `n` processes that run a module, each started when it is first needed. Threads may share one of these.
 
-    With `memory`, a process may take so many bytes; with `seconds`, one that needs longer for a call is ended.
+    One that needs more than `seconds` of the processor for a picture is ended, and with `memory` it may take so many
+    bytes.
     """
 
-    def __init__(self, n: int, module: str, *, memory: int | None = None, seconds: float | None = None):
-        self._module, self._seconds = module, seconds
-        self._arguments = [] if memory is None else [str(memory)]
+    def __init__(self, n: int, module: str, *, seconds: int = SECONDS, memory: int | None = None):
+        self._module = module
+        self._arguments = [str(limit) for limit in (seconds, memory) if limit is not None]
         self._idle: SimpleQueue[Process | None] = SimpleQueue()  # None: one that is still to be started
         for _ in range(n):
             self._idle.put(None)
@@ -64,18 +68,16 @@ class Processes:
     def one(self) -> Iterator[Pipes]:
         """A process that nobody else talks to meanwhile; DiedError when it does not live to the end of the talk."""
         process = self._idle.get()
-        late = threading.Event()
         try:
             process = process or self._start()
-            with _ended_after(self._seconds, process, late):
-                yield _pipes(process)
+            yield _pipes(process)
         except BaseException as error:
             # It may be in the middle of an answer: nobody shall read the rest.
-            if process is not None:
-                self._end(process)
-                process = None
-            if isinstance(error, EOFError | BrokenPipeError):
-                raise DiedError(late=late.is_set()) from None
+            ended, process = process, None
+            if ended is not None:
+                self._end(ended)
+                if isinstance(error, EOFError | BrokenPipeError):
+                    raise DiedError(late=ended.returncode == -signal.SIGXCPU) from None
             raise
         finally:
             self._idle.put(process)
@@ -122,24 +124,9 @@ def crashed(name: str) -> str:
     )
 
 
-@contextmanager
-def _ended_after(seconds: float | None, process: Process, late: threading.Event) -> Iterator[None]:
-    """End a process that is not done after so many seconds, and note that it was so."""
-    if seconds is None:
-        yield
-        return
-
-    def end() -> None:
-        late.set()
-        process.kill()
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+def too_slow(name: str) -> str:
+    """Why a picture has no pixels that took a process too long."""
+    return str(PictureError(f"{name} takes too long to decode", next_step="save the picture anew, or remove it"))
 
 
 def _started(module: str, *arguments: str) -> Process:

@@ -12,14 +12,15 @@ from deepbinaries.errors import Error
 from deepbinaries.vision.originals import Original, date_taken, full_size, read_original
 from deepbinaries.vision.reader_messages import Message, read_message, write_message
 from deepbinaries.vision.reading import read_picture
-from deepbinaries.vision.serving import serve_forever
+from deepbinaries.vision.serving import grant, serve_forever
 from deepbinaries.vision.small import look, square, thumbnail
 
 
-def serve(requests: BufferedIOBase, answers: BufferedIOBase) -> None:
-    """Talk about one photograph after another until there are no more."""
+def serve(requests: BufferedIOBase, answers: BufferedIOBase, seconds: int) -> None:
+    """Talk about one photograph after another until there are no more, with so many seconds of the processor each."""
     while True:
         _, (path,) = read_message(requests)
+        grant(seconds)
         try:
             original = read_original(Path(os.fsdecode(path)))
         except Error as error:

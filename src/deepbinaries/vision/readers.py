@@ -13,7 +13,7 @@ from typing import Any
 
 from PIL import Image
 
-from deepbinaries.vision.processes import DiedError, Pipes, Processes, crashed
+from deepbinaries.vision.processes import SECONDS, DiedError, Pipes, Processes, crashed, too_slow
 from deepbinaries.vision.reader_messages import Message, read_message, write_message
 
 WORKER = "deepbinaries.vision.reader_worker"
@@ -51,13 +51,15 @@ class Made:
 class Readers:
     """At most `n` processes that read photographs, each started when it is first needed. Threads may share them.
 
+    One that needs more than `seconds` of the processor for a photograph is ended.
+
     >>> with Readers(1) as readers:
     ...     readers.read(Path("/dev/null"), lambda found: Wanted(None, None))
     (None, 'it is no regular file; put the picture itself there')
     """
 
-    def __init__(self, n: int):
-        self._processes = Processes(n, WORKER)
+    def __init__(self, n: int, *, seconds: int = SECONDS):
+        self._processes = Processes(n, WORKER, seconds=seconds)
 
     def read(self, path: Path, wanted: Callable[[Found], Wanted | None]) -> tuple[Found | None, Made | str | None]:
         """The file as it was found, and what was made of it: the reason why nothing was, None where it was not wanted.
@@ -76,8 +78,9 @@ class Readers:
                         write_message(pipes.asked, {"wanted": False})
                         return found, None
                     return found, _made(*_said(pipes, {"wanted": True, **asdict(what)}))
-            except DiedError:
-                continue
+            except DiedError as died:
+                if died.late:
+                    return found, too_slow("it")
         return found, crashed("it")
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ MAX_PICTURE = 32 * 2**20  # bytes of a picture that is sent
 MAX_HEAD = 32 * 2**10  # bytes of a request before its body
 
 DECODER_MEMORY = 3 * 2**30  # bytes that a process may take which decodes a picture that was sent
-DECODER_SECONDS = 20.0  # and how long it may take
+DECODER_SECONDS = 20  # and so long the processor may take
 MOST_WAITING = 64  # searches that wait for an answer; more are sent away
 MOST_CODES_WAITING = 2048  # the same of codes, which are quick
 
