@@ -7,10 +7,15 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
+from hypothesis import settings
 
 # The networks of the tests are small: they only lose by sharing their work between cores that are busy already.
 # Set before torch is imported, and inherited by the processes that tests start.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# How long an example takes says more about the machine and what else it does than about our code.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 # The only reasons for which a test may be skipped; any other skip fails the run.
 ALLOWED_SKIPS = (

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 import venv
@@ -160,6 +161,8 @@ def test_right_after_the_install_they_are_found_on_the_page_too(stocked_environm
     with subprocess.Popen(command, **pipes) as server:
         try:
             address = next(found[0] for line in server.stderr if (found := re.search(r"http://\S+", line)))
+            while json.loads(read(f"{address}v1/status"))["indexing"]["running"]:
+                time.sleep(0.1)
             page, found = read(address), json.loads(read(f"{address}v1/search?q=red&least=none&unfold=true"))
         finally:
             server.send_signal(signal.SIGINT)

@@ -42,6 +42,10 @@ class PictureError(DataError):
     """A picture that cannot be read."""
 
 
+class PictureMemoryError(PictureError):
+    """A picture that cannot be read here and now: there is not enough memory for it."""
+
+
 class SplitError(DataError):
     """A split that leaks, or that belongs to another dataset."""
 

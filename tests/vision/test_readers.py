@@ -144,6 +144,17 @@ def test_a_photograph_that_keeps_the_processor_busy_is_given_up_and_the_next_is_
         assert one.read(tmp_path / "good.png", everything)[1].width == 20
 
 
+def test_a_photograph_is_not_blamed_for_a_lack_of_memory_and_is_not_taken_for_found(tmp_path):
+    Image.new("RGB", (9_000, 9_000)).save(tmp_path / "large.png", compress_level=1)
+    Image.fromarray(disc(20)).save(tmp_path / "good.png")
+    with Readers(1, memory=400 * 2**20) as one:
+        assert one.read(tmp_path / "large.png", everything) == (
+            None,
+            "it takes more memory to decode than there is; save it in a smaller size, or free some",
+        )
+        assert one.read(tmp_path / "good.png", everything)[1].width == 20
+
+
 @pytest.mark.usefixtures("deadly")
 def test_a_photograph_is_not_blamed_for_a_process_that_dies_once(tmp_path):
     (tmp_path / "a.jpg").write_bytes(b"deadly once")

@@ -199,6 +199,16 @@ def test_16_bits_of_colour_keep_their_upper_half():
     assert np.asarray(read_picture(file)).tolist() == [[[128, 0, 0], [255, 0, 1]]]
 
 
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_a_tall_picture_is_laid_on_white_from_top_to_bottom(mode):
+    pixels = np.random.default_rng(0).integers(0, 256, (2 * reading.ROWS + 7, 5, 4), dtype=np.uint8)
+    tall = Image.fromarray(pixels, "RGBA")
+    tall = tall.quantize(256) if mode == "P" else tall.convert(mode)
+    white = Image.new("RGBA", tall.size, "white")
+    wanted = Image.alpha_composite(white, tall.convert("RGBA")).convert("RGB")
+    assert reading.as_seen(tall).tobytes() == wanted.tobytes()
+
+
 def test_16_bits_of_which_one_value_is_transparent_have_white_there():
     file = png_of(3, 1, depth=16, colour=0, rows=b"\0" + bytes.fromhex("0000 4000 4001"), clear=b"\x40\x00")
     assert greys(file) == [0, 255, 64]

@@ -3,6 +3,7 @@
 import io
 import os
 import threading
+import time
 
 import pytest
 from photo_library import RED, draw
@@ -12,9 +13,12 @@ from starlette.testclient import TestClient
 from conftest import TOKEN
 from deepbinaries.codes import Codes
 from deepbinaries.index import open_index
+from deepbinaries.search import index_folder
+from deepbinaries.search.layout import Layout
 from deepbinaries.vision.originals import content_id
 from deepbinaries.web.app import description, make_app
 from deepbinaries.web.codes_alone import CodesAlone
+from deepbinaries.web.indexing import Indexing
 from deepbinaries.web.photographs import Photographs
 from deepbinaries.web.settings import Settings
 
@@ -165,6 +169,31 @@ def test_before_the_first_run_the_server_is_up_and_not_ready(tmp_path):
         status = client.get("/v1/status").json()
         assert status["items"] == 0
         assert "no index" in status["problem"]
+
+
+def test_what_is_asked_during_the_first_run_is_told_to_come_again(library, tmp_path):
+    place, begun, go_on = tmp_path / "other", threading.Event(), threading.Event()
+
+    def run(report):
+        place.mkdir()
+        Layout(place, os.path.relpath(library.root, place)).write()  # where a run has come no further than this
+        begun.set()
+        assert go_on.wait(20)
+        index_folder(library.root, library.by, index=place, workers=1, progress=False, report=report)
+
+    indexing = Indexing(run, every=3600, tell=print)
+    indexing.start()
+    app = make_app(Photographs(place, model=library.by, indexing=indexing), Settings())
+    with TestClient(app, base_url="http://localhost:8765") as client:
+        assert begun.wait(20)
+        early = client.get("/v1/search?q=red")
+        go_on.set()
+        while indexing.running:
+            time.sleep(0.01)
+        assert client.get("/v1/search?q=red").status_code == 200
+    indexing.stop()
+    assert (early.status_code, early.headers["retry-after"]) == (503, "2")
+    assert "for the first time" in early.json()["error"]["problem"]
 
 
 def test_metrics_count_requests_by_route(serve, red):

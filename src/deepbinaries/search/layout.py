@@ -95,6 +95,12 @@ def stored_layout(folder: Path) -> Layout | None:
     return None if _is_lost(folder / CONFIG) else read_layout(folder)
 
 
+def has_answers(folder: Path) -> bool:
+    """Whether a first run has come so far that something answers in the collection of a folder."""
+    layout = stored_layout(folder)
+    return layout is not None and bool(layout.generation)
+
+
 def find_folder(where: Path | None) -> Path:
     """The folder of a collection: a given one, the one inside a folder of photographs, or that of the current folder
     or of one above it."""

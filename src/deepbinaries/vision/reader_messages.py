@@ -7,7 +7,7 @@ About each photograph two questions are asked, so that nothing is decoded that i
 
     {}, its path                      {"size", "changed", "id"} of the file, or {"reason"} why it cannot be read
     {"wanted", "at_least", "side"}    {"width", "height", "taken", "look", "seen"}, the small copy and the pixels;
-                                      or {"reason"}; or no answer at all where it is not wanted
+                                      or {"reason", "passing"}; or no answer at all where it is not wanted
 """
 
 import json

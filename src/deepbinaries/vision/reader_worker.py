@@ -8,7 +8,7 @@ import os
 from io import BufferedIOBase
 from pathlib import Path
 
-from deepbinaries.errors import Error
+from deepbinaries.errors import Error, PictureMemoryError
 from deepbinaries.vision.originals import Original, date_taken, full_size, read_original
 from deepbinaries.vision.reader_messages import Message, read_message, write_message
 from deepbinaries.vision.reading import read_picture
@@ -39,7 +39,7 @@ def made_of(original: Original, at_least: int | None, side: int | None) -> Messa
         # Every picture is called "it": equal reasons can then be counted.
         picture = read_picture(original.content, name="it", at_least=at_least)
     except (Error, OSError) as error:
-        return {"reason": str(error)}, []
+        return {"reason": str(error), "passing": isinstance(error, PictureMemoryError)}, []
     width, height = full_size(original.content, picture.size)
     seen = picture if side is None else square(picture, side)
     facts = {

@@ -17,6 +17,7 @@ from deepbinaries.vision.processes import SECONDS, DiedError, Pipes, Processes, 
 from deepbinaries.vision.reader_messages import Message, read_message, write_message
 
 WORKER = "deepbinaries.vision.reader_worker"
+MEMORY = 4 * 2**30  # bytes that a process may take: enough for every picture that is read at all, in most formats
 
 
 @dataclass(frozen=True)
@@ -51,20 +52,21 @@ class Made:
 class Readers:
     """At most `n` processes that read photographs, each started when it is first needed. Threads may share them.
 
-    One that needs more than `seconds` of the processor for a photograph is ended.
+    One that needs more than `seconds` of the processor for a photograph is ended, and it may take `memory` bytes.
 
     >>> with Readers(1) as readers:
     ...     readers.read(Path("/dev/null"), lambda found: Wanted(None, None))
     (None, 'it is no regular file; put the picture itself there')
     """
 
-    def __init__(self, n: int, *, seconds: int = SECONDS):
-        self._processes = Processes(n, WORKER, seconds=seconds)
+    def __init__(self, n: int, *, seconds: int = SECONDS, memory: int = MEMORY):
+        self._processes = Processes(n, WORKER, seconds=seconds, memory=memory)
 
     def read(self, path: Path, wanted: Callable[[Found], Wanted | None]) -> tuple[Found | None, Made | str | None]:
         """The file as it was found, and what was made of it: the reason why nothing was, None where it was not wanted.
 
-        `wanted` is asked when the file is read, and before it is decoded. A process that dies is given a second chance.
+        Nothing counts as found where another try may do better: it cannot be opened, or memory is short. `wanted` is
+        asked when the file is read, and before it is decoded. A process that dies is given a second chance.
         """
         found = None
         for _ in range(2):
@@ -77,7 +79,8 @@ class Readers:
                     if (what := wanted(found)) is None:
                         write_message(pipes.asked, {"wanted": False})
                         return found, None
-                    return found, _made(*_said(pipes, {"wanted": True, **asdict(what)}))
+                    facts, contents = _said(pipes, {"wanted": True, **asdict(what)})
+                    return None if facts.pop("passing", False) else found, _made(facts, contents)
             except DiedError as died:
                 if died.late:
                     return found, too_slow("it")

@@ -8,10 +8,11 @@ import struct
 
 from PIL import ExifTags, Image, ImageFile
 
-from deepbinaries.errors import PictureError, UsageError
+from deepbinaries.errors import PictureError, PictureMemoryError, UsageError
 
 MAX_BYTES = 256 * 2**20  # the largest file that is decoded
 MAX_PIXELS = 200_000_000  # the largest camera sensors on sale
+ROWS = 256  # of a transparent picture that are laid on white at a time: all at once are the picture four times over
 FORMATS = {  # and the modules of Pillow that read them
     "JPEG": "PIL.JpegImagePlugin",
     "PNG": "PIL.PngImagePlugin",
@@ -68,6 +69,10 @@ def read_picture(file: bytes, *, name: str = "the picture", at_least: int | None
             return as_seen(picture)
     except PictureError:
         raise
+    except MemoryError as error:
+        raise PictureMemoryError(
+            f"{name} takes more memory to decode than there is", next_step="save it in a smaller size, or free some"
+        ) from error
     except Exception as error:  # decoders answer damaged files with almost any kind
         reason = " ".join(str(error).split())
         raise PictureError(f"{name} is damaged ({reason})", next_step="copy it again from its source") from error
@@ -156,9 +161,11 @@ def _in_rgb(picture: Image.Image) -> Image.Image:
     if picture.mode == "F" or picture.mode.startswith("I"):
         return _in_eight_bits(picture).convert("RGB")
     if picture.has_transparency_data:
-        picture = picture.convert("RGBA")
-        page = Image.new("RGBA", picture.size, "white")
-        return Image.alpha_composite(page, picture).convert("RGB")
+        page = Image.new("RGB", picture.size)
+        for top in range(0, picture.height, ROWS):
+            rows = picture.crop((0, top, picture.width, min(top + ROWS, picture.height))).convert("RGBA")
+            page.paste(Image.alpha_composite(Image.new("RGBA", rows.size, "white"), rows), (0, top))
+        return page
     return picture.convert("RGB")
 
 

@@ -16,7 +16,7 @@ from deepbinaries.index import EmbeddedIndex
 from deepbinaries.index.durable import own_errors, sync_folder, write_durably
 from deepbinaries.search import Answer, Collection, LazyModel, Part
 from deepbinaries.search.catalogue import PICTURES
-from deepbinaries.search.layout import read_layout
+from deepbinaries.search.layout import has_answers, read_layout
 from deepbinaries.search.looks import ALIKE
 from deepbinaries.search.models import maker
 from deepbinaries.search.skipped import shown
@@ -25,7 +25,7 @@ from deepbinaries.vision.originals import content_id, read_original
 from deepbinaries.web.asking import Page
 from deepbinaries.web.code_search import warm_up
 from deepbinaries.web.indexing import Indexing
-from deepbinaries.web.refusals import RefusedError
+from deepbinaries.web.refusals import RefusedError, not_indexed_yet
 from deepbinaries.web.settings import DECODER_MEMORY, DECODER_SECONDS
 
 UPLOADS = "uploads"  # the folder of added pictures, among the photographs; nothing else of theirs is ever changed
@@ -96,6 +96,8 @@ class Photographs:
 
     def _opened(self) -> tuple[Collection, EmbeddedIndex]:
         with self._opening:
+            if self._collection is None:
+                self._refuse_before_the_first_run()
             if self._collection is None or self._collection.made_by["model"] != self._made_by:
                 self._open()
             assert self._collection is not None and self._codes is not None  # noqa: S101, PT018 - `_open` has set them
@@ -116,6 +118,10 @@ class Photographs:
         self._retire()
         self._collection, self._codes, self._model = collection, codes, model
         self._made_by, self._regions = made_by["model"], {}
+
+    def _refuse_before_the_first_run(self) -> None:
+        if self.indexing is not None and self.indexing.running and not has_answers(self.place):
+            raise not_indexed_yet()
 
     def _retire(self) -> None:
         """Close what answered before, and let that which answers become it."""

@@ -23,6 +23,16 @@ def busy() -> RefusedError:
     )
 
 
+def not_indexed_yet() -> RefusedError:
+    """The answer while a first run has not come so far that anything can be found."""
+    return RefusedError(
+        503,
+        "the photographs are being indexed for the first time",
+        next_step="try again in a few seconds; /v1/status tells how far it came",
+        headers=(("retry-after", "2"),),
+    )
+
+
 def status_of(error: Error) -> int:
     """The HTTP status that an error of this package is answered with."""
     if isinstance(error, RefusedError):
