@@ -6,13 +6,13 @@
 
 CLIP's networks have random weights, since time does not depend on them, and run in the same onnxruntime, in full
 precision and dynamically quantised to int8, beside ours in turns. Both sides go from the bytes of a JPEG to a vector,
-decode it to no more pixels than they need (twice their side), and use all cores: a picture a thread, or, where that is
-faster for CLIP, batches of 8 on all threads. The best of several rounds counts. Our rate has the proposals of 20
-regions in it, by the package's own proposer, though the codes of the package's model do not need them; without them it
-is in the figures. `index_...` is the rate of the whole of `deepbinaries index` beside the same of CLIP's, which writes
-nothing: processes that a hostile file may crash decode, and ids, small copies, dates and rows are made and written, but
-no regions proposed. A photograph is a drawing with as much noise as gives a JPEG the size of a photograph's, 0.3 bytes
-a pixel.
+decode it to the fewest pixels that are as many as they see, 288 a side and 224, which for a large one is an eighth of
+each side for both, and use all cores: a picture a thread, or, where that is faster for CLIP, batches of 8 on all
+threads. The best of several rounds counts. Our rate has the proposals of 20 regions in it, by the package's own
+proposer, though the codes of the package's model do not need them; without them it is in the figures. `index_...` is
+the rate of the whole of `deepbinaries index` beside the same of CLIP's, which writes nothing: processes that a hostile
+file may crash decode, and ids, small copies, dates and rows are made and written, but no regions proposed. A
+photograph is a drawing with as much noise as gives a JPEG the size of a photograph's, 0.3 bytes a pixel.
 
 A sentence is asked of 10^5 photographs in the same process, the model warm: of each sentence the best of several times,
 of all sentences the slowest.
@@ -135,7 +135,7 @@ class Clip:
 
 def prepared(file: bytes) -> NDArray[np.float32]:
     """Pixels as CLIP wants them, (3, 224, 224)."""
-    picture = read_picture(file, at_least=2 * IMAGE_SIDE)
+    picture = read_picture(file, at_least=IMAGE_SIDE)
     short = min(picture.size)
     left, top = (picture.width - short) / 2, (picture.height - short) / 2
     square = picture.resize(
@@ -255,7 +255,7 @@ def main() -> None:
     arguments.add_argument("--output", type=Path)
     given = arguments.parse_args()
     few = given.quick
-    small, large, items, rounds, layers = (4, 1, 1_000, 1, 1) if few else (64, 8, 100_000, 5, LAYERS)
+    small, large, items, rounds, layers = (4, 1, 1_000, 1, 1) if few else (64, 16, 100_000, 5, LAYERS)
     ours = Model.from_pretrained(given.model)
     proposing = WithProposals(ours)
     with tempfile.TemporaryDirectory() as name:
@@ -267,7 +267,7 @@ def main() -> None:
         lazy = LazyModel(given.model)
         lazy.get()
         indexed = of_indexing(Path(name), lazy, 4 if few else 600, SMALL, rounds)
-        large_indexed = of_indexing(Path(name), lazy, 1 if few else 64, LARGE, rounds)
+        large_indexed = of_indexing(Path(name), lazy, 1 if few else 240, LARGE, rounds)
         query = of_queries(random_collection(Path(name), lazy, items), lazy, rounds)
     rates, large_rates = of_small["photographs a second"], of_large["photographs a second"]
     ratios = {

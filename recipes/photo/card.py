@@ -39,7 +39,8 @@ two codes, the more their content has in common. It runs without torch and witho
   5 words, 1,024 hidden units, 128 values.
 - A bit is the sign of a value. Codes of this model cannot be compared with those of another, nor with those of torch.
 - Agreement of these files with the torch networks: at least {pictures} of the bits on {n_pictures:,} photographs,
-  {sentences} on {n_sentences:,} sentences, all from coco18's validation part.
+  {sentences} on {n_sentences:,} sentences, all from coco18's validation part. (Of sentences, with the words of the
+  training: torch knew no others.)
 
 ## How it was made
 `recipes/photo` holds the whole recipe. Learnt from: coco18 and iapr22 (their database parts, without validation) and
@@ -127,14 +128,24 @@ def _at_least(share: float) -> str:
     return f"{math.floor(share * 10_000) / 100:.2f}%"
 
 
+KINDS = {
+    "taught": 'that had been taught without a photograph, by what MiniLM says of "a photo of a ..."',
+    "added": "that no training had seen in any form, of those added afterwards",
+}
+
+
 def of_words(found: Mapping[str, Any]) -> str:
     """What `words` found, in a paragraph."""
+    kinds = "; ".join(
+        f"{len(of['words'])} {what}, share {of['mean_overlap']:.1f} of these with their neighbour and "
+        f"{of['mean_overlap_at_random']:.2f} with that of another word, and {of['without_overlap']} share none"
+        for kind, what in KINDS.items()
+        for of in (found[kind],)
+    )
     said = (
-        f"Words that no caption of the training held: {len(found['words'])} of them, asked as "
-        f'"{found["sentence"].format("...")}", share {found["mean_overlap"]:.1f} of their first {found["k"]} '
-        f"photographs with the nearest word that the captions hold, {found['mean_overlap_at_random']:.2f} with that of "
-        f"another; {found['without_overlap']} share none. Some had been taught, without a photograph, by what MiniLM "
-        f'says of "a photo of a ...". `results/photo/words.json` has each answer beside its neighbour\'s.'
+        f'Words that no caption of the training held, asked as "{found["sentence"].format("...")}", beside the nearest '
+        f"word that the captions hold, by the first {found['k']} photographs of both: {kinds}. "
+        f"`results/photo/words.json` has each answer beside its neighbour's."
     )
     return "\n" + textwrap.fill(said, 120)
 

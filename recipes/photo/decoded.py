@@ -1,9 +1,10 @@
 """Does it matter to how few pixels a large JPEG is decoded? How many bits of its code stay those of a full decode.
 
-    python -m recipes.photo.decoded --iapr REPOSITORY --data DATA
+    python -m recipes.photo.decoded --iapr REPOSITORY --data DATA --out results/photo/decoded.json
 
 REPOSITORY is the clone that `pictures` reads. Photographs of iapr22's validation part are enlarged to twelve megapixels
-and get grain, as a sensor leaves it; and put together in mosaics, which have more detail than any photograph.
+and get grain, as a sensor leaves it: of 480 pixels, they have no finer detail to lose. So they are put together in
+mosaics too, which have more detail than any photograph.
 """
 
 import argparse
@@ -14,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from deepbinaries.files import read_json
+from deepbinaries.files import read_json, write_json
 from deepbinaries.model import Model
+from deepbinaries.search import LazyModel
 from deepbinaries.vision import read_picture
 from recipes.photo.pictures import stored_pictures
 
@@ -29,16 +31,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iapr", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     model = Model.from_pretrained("photo")
     side, rng = model.encoder.settings.side, np.random.default_rng(0)
     asked = read_json(options.data / "iapr22" / "split.json")["validation"][:SINGLE]
     photographs = [read_picture(content) for content in stored_pictures(options.iapr, asked)]
+    found = []
     for pieces in (1, 4, 16, 64):
         files = list(large(photographs, pieces, rng))
         wanted = bits_of(model, files, None)
-        equal = {times: float((bits_of(model, files, times * side) == wanted).mean()) for times in TIMES}
-        print(f"{len(files)} pictures of {pieces}:", *(f"{times} x {share:.4f}" for times, share in equal.items()))
+        equal = {times: round(float((bits_of(model, files, times * side) == wanted).mean()), 4) for times in TIMES}
+        found.append({"pictures": len(files), "photographs_in_each": pieces, "equal_bits_by_times_the_side": equal})
+        print(found[-1])
+    if options.out:
+        about = {"model": LazyModel("photo").fingerprint, "side": side, "size": SIZE}
+        write_json(about | {"found": found}, options.out, indent=1)
 
 
 def large(photographs: list[Image.Image], pieces: int, rng: np.random.Generator) -> Iterator[bytes]:

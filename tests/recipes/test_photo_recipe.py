@@ -11,6 +11,7 @@ from deepbinaries.language import Vocabulary
 from recipes.photo import baselines, batches, encode, pixels, score, train, trials, words
 from recipes.photo.augmentation import LEAST, LIGHT, forget_words, smaller, views
 from recipes.photo.checkpoint import read_facts, read_networks
+from recipes.photo.known import read_words
 from recipes.photo.networks import WORD_SIZE, Dropout, PictureNetwork, SentenceNetwork
 from recipes.photo.recall import recall_at
 from recipes.photo.sources import read_sources, training_sentences
@@ -142,8 +143,21 @@ def test_words_outside_the_captions_are_asked_for_beside_their_neighbours(data, 
     monkeypatch.setattr(words, "RARE", 0)
     run(words, data, values, "--checkpoint", trained, "--out", data / "words.json")
     found = json.loads((data / "words.json").read_text())
-    assert {entry["word"] for entry in found["words"]} == {"kayak", "zeppelin"}
-    assert len(found["words"][0]["answer"]) == 10
+    assert "added" not in found
+    assert {entry["word"] for entry in found["taught"]["words"]} == {"kayak", "zeppelin"}
+    assert len(found["taught"]["words"][0]["answer"]) == 10
+
+
+def test_words_that_were_added_are_asked_apart_from_those_that_were_taught(data, trained, values, monkeypatch):
+    known = read_words(data / "teachers").vocabulary.words
+    last = max(known.index("kayak"), known.index("zeppelin"))
+    monkeypatch.setattr(words, "OFTEN", 1)
+    monkeypatch.setattr(words, "RARE", 0)
+    monkeypatch.setattr(words, "TAUGHT", last)
+    run(words, data, values, "--checkpoint", trained, "--out", data / "words.json")
+    found = json.loads((data / "words.json").read_text())
+    assert [entry["word"] for entry in found["added"]["words"]] == [known[last]]
+    assert {entry["word"] for entry in found["taught"]["words"]} == {"kayak", "zeppelin"} - {known[last]}
 
 
 def test_a_word_weighs_as_much_as_its_neighbours(data):
