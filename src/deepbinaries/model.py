@@ -104,7 +104,8 @@ class Model:
     ) -> Codes | Values:
         """The codes of one picture or of many, in their order; with `values` the reals whose signs they are.
 
-        A picture that cannot be read is an error that names it.
+        A picture that cannot be read is an error that names it. A file of a large JPEG is decoded to fewer pixels than
+        it has; a Pillow picture is taken as it is, so that some bits may differ from those of its file.
         """
         if not isinstance(pictures, Picture | Iterable):
             raise _no_picture(pictures)
