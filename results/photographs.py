@@ -139,6 +139,7 @@ def run(row: Row, name: str, rule: str, prepared: Prepared, device: str) -> tupl
     on_gpu = choose_device(device).type == "cuda"
     reports = score_parts(hasher, prepared, parts=parts, galleries=galleries, device="cuda" if on_gpu else None)
     read, words = row.reading or READING[name]
+    seen = prepared.store.manifest.identity["encoder"]
     settings = asdict(hasher.settings) | {"read": read, "words": words}
     del settings["bits"], settings["seed"]  # cells have them beside
     facts: dict[str, Any] = {
@@ -150,6 +151,7 @@ def run(row: Row, name: str, rule: str, prepared: Prepared, device: str) -> tupl
         "seconds": seconds,
         "proposer": row.proposer,
         "command": command(row, name, rule),
+        "digests": {"backbone": seen["weights_sha256"], "proposer": seen["proposer_digest"]},
     }
     return [make_cell(report, **facts) for report in reports.values()], reports
 

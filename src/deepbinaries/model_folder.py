@@ -129,12 +129,19 @@ def with_bits(config: Mapping[str, Any], bits: int | None) -> dict[str, Any]:
     return {**config, "bits": bits, "exported": {**exported, "nested": [n for n in shorter if n < bits]}}
 
 
+def with_a_part(vision: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of vision that decide something: crops are of the side that the backbone takes.
+
+    >>> with_a_part({"mode": "crop", "keep": 20, "side": 448})
+    {'mode': 'crop', 'keep': 20}
+    """
+    return {name: value for name, value in vision.items() if not (name == "side" and vision["mode"] == "crop")}
+
+
 def model_card(facts: Mapping[str, Any]) -> str:
     """What a person should know about a model, in Markdown."""
     vision, weights = facts["vision"], facts["weights"]
-    # Crops are of the side that the backbone takes.
-    seen = {name: value for name, value in vision.items() if not (name == "side" and vision["mode"] == "crop")}
-    settings = ", ".join(f"{name} {value}" for name, value in seen.items())
+    settings = ", ".join(f"{name} {value}" for name, value in with_a_part(vision).items())
     where = "in this folder" if "exported" in facts else "not in this folder"
     known = "head" not in facts.get("exported", {})  # words of a vocabulary; adopted encoders take pieces of any word
     unknown = "a sentence without a known word has a code that means nothing" if known else "no word is unknown to it"

@@ -5,6 +5,7 @@ import json
 import pytest
 from small_training import DATA, run
 
+from deepbinaries.cli.evaluate_model import eyes_in_words
 from deepbinaries.datasets import load
 from deepbinaries.datasets.protocols import make_split
 from deepbinaries.evaluation import PairedItems, Rules, evaluate, evaluate_parts
@@ -73,6 +74,12 @@ def test_how_the_model_sees_pictures_is_a_part_of_the_report(judged, trained, fe
     for word in ("backbone efficientnet-lite0", "mode roi", "proposer rpn", "keep 4"):
         assert word in line
     assert config["proposer_sha256"] in line
+
+
+@pytest.mark.parametrize(("mode", "seen"), [("roi", "mode roi, side 448"), ("crop", "mode crop")])
+def test_the_side_of_pictures_is_stated_where_it_has_a_part(mode, seen):
+    content = {"model": {"vision": {"mode": mode, "side": 448}, "proposer_sha256": ""}}
+    assert eyes_in_words(content) == f"pictures: {seen}"
 
 
 def test_a_page_for_people_has_what_is_needed_to_believe_it(trained, features, capsys):

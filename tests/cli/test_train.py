@@ -1,6 +1,8 @@
 """`train` and `encode` on generated scenes, with networks that learn little in little time."""
 
+import errno
 import io
+import itertools
 import json
 import os
 import subprocess
@@ -14,6 +16,7 @@ from deepbinaries.cli import learning
 from deepbinaries.cli.recipe import read_recipe
 from deepbinaries.datasets import load
 from deepbinaries.errors import DataError
+from deepbinaries.hashers import checkpoints, training
 from deepbinaries.model import Model
 
 
@@ -30,27 +33,53 @@ def test_a_training_leaves_a_model_its_log_and_nothing_else(trained):
     assert list(trained.parent.iterdir()) == [trained]
 
 
-def test_an_interrupted_training_goes_on_to_the_same_model(trained, features, tmp_path, monkeypatch, capsys):
-    write = learning.write_json_lines
+def ended_at_call(number, function):
+    """The function, but that this call of it is where somebody ends the command."""
+    calls = itertools.count(1)
 
-    def pull_the_plug(history, path):
-        if len(history) == 2:
+    def until_then(*arguments, **settings):
+        if next(calls) == number:
             raise KeyboardInterrupt
-        write(history, path)
+        return function(*arguments, **settings)
 
+    return until_then
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "logged"),
+    [(learning, "write_json_lines", [1]), (training, "save_checkpoint", [1, 2])],
+    ids=["before the log", "between log and checkpoint"],
+)
+def test_an_interrupted_training_goes_on_to_the_same_model(
+    trained, features, tmp_path, monkeypatch, capsys, module, name, logged
+):
     arguments = ("train", *SMALL, "--features", features, "--out", tmp_path / "model")
     with monkeypatch.context() as patched:
-        patched.setattr(learning, "write_json_lines", pull_the_plug)
+        patched.setattr(module, name, ended_at_call(2, getattr(module, name)))
         assert run(*arguments) == 130
     assert "run the command again" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
     (kept,) = (tmp_path / "model.training").glob("*/training.jsonl")
-    (first_epoch,) = kept.read_text().splitlines()
+    entries = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert [entry["epoch"] for entry in entries] == logged
     assert run(*arguments) == 0
     assert {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()} == {
         path.name: path.read_bytes() for path in trained.iterdir()
     }
-    assert json.loads(first_epoch)["seconds"] > 0
+    assert entries[0]["seconds"] > 0
+
+
+def test_a_training_that_was_killed_before_its_first_checkpoint_begins_anew(trained, features, tmp_path, monkeypatch):
+    arguments = ("train", *SMALL, "--features", features, "--out", tmp_path / "model")
+    with monkeypatch.context() as patched:
+        patched.setattr(learning, "write_json_lines", ended_at_call(2, learning.write_json_lines))
+        assert run(*arguments) == 130
+    (checkpoint,) = (tmp_path / "model.training").glob("*/checkpoint.safetensors")
+    checkpoint.unlink()  # now only the log is there, as a kill before the first checkpoint leaves it
+    assert run(*arguments) == 0
+    assert (tmp_path / "model/training.jsonl").read_bytes() == (trained / "training.jsonl").read_bytes()
+    assert digest_of(tmp_path / "model") == digest_of(trained)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_patience_tells_the_validation_of_the_epoch_that_is_kept(features, tmp_path, capsys):
@@ -172,6 +201,19 @@ def test_an_interrupted_training_goes_on_with_the_batch_it_had(features, tmp_pat
     assert written == [1, 2, 2]  # of the second run the second epoch alone
 
 
+def test_two_lengths_of_a_code_are_refused_unless_they_are_one(tmp_path, capsys):
+    assert run("train", *SMALL, "--set", "bits=32", "--out", tmp_path / "model") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--bits 16 and --set bits=32 differ; leave out one of the two" in line
+    assert read_recipe(None, "tvdb", 32, ["bits=32"], None, None, None, None).settings["bits"] == 32
+
+
+def test_too_few_sentences_are_told_without_an_option_that_train_lacks(tmp_path, capsys):
+    few = ["items=5" if part == "items=60" else part for part in SMALL]
+    assert run("train", *few, "--features", tmp_path / "features", "--out", tmp_path / "model") == 3
+    assert capsys.readouterr().err.splitlines()[-1].endswith("occurs 3 times; give more sentences")
+
+
 @pytest.mark.parametrize("image", ["max", "vote"])
 def test_regions_that_are_wanted_and_not_kept_are_told_before_any_work(tmp_path, capsys, image):
     arguments = ("--vision", "keep=0", "--set", f"image={image}", "--features", tmp_path / "features")
@@ -260,6 +302,32 @@ def test_a_training_that_fails_before_its_first_epoch_leaves_nothing_behind(feat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_training_whose_first_checkpoint_cannot_be_written_leaves_nothing_behind(
+    features, tmp_path, monkeypatch, capsys
+):
+    def fill_the_disk(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoints, "save", fill_the_disk)
+    assert run("train", *SMALL, "--features", features, "--out", tmp_path / "model") == 3
+    assert "checkpoint.safetensors cannot be written (No space left on device)" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_later_checkpoint_that_cannot_be_written_leaves_the_one_before(features, tmp_path, monkeypatch):
+    save = iter([checkpoints.save])
+
+    def fill_the_disk(*arguments, **how):
+        for write in save:
+            return write(*arguments, **how)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoints, "save", fill_the_disk)
+    assert run("train", *SMALL, "--features", features, "--out", tmp_path / "model") == 3
+    kept = sorted(path.name for path in (tmp_path / "model.training").glob("*/*"))
+    assert kept == ["checkpoint.safetensors", "training.jsonl"]
+
+
 def test_a_damaged_log_of_an_unfinished_training_is_named(features, tmp_path, monkeypatch, capsys):
     def pull_the_plug(*_, **__):
         raise KeyboardInterrupt
@@ -277,11 +345,21 @@ def test_a_damaged_log_of_an_unfinished_training_is_named(features, tmp_path, mo
 
 @pytest.mark.parametrize("more", [(), ("--set", "patience=1")])
 @pytest.mark.parametrize("update", ["projection", "gram", "relaxed"])
-def test_a_training_that_runs_away_is_one_line_and_leaves_no_model(features, tmp_path, capsys, update, more):
+def test_a_training_that_runs_away_is_one_line_and_leaves_nothing(features, tmp_path, capsys, update, more):
     runaway = ("--set", "learning_rate=1e30", "--set", f"update={update}", *more)
     assert run("train", *SMALL, *runaway, "--features", features, "--out", tmp_path / "model") == 3
     assert "not finite; lower the learning rate" in capsys.readouterr().err.splitlines()[-1]
-    assert not (tmp_path / "model").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_that_runs_away_after_its_first_checkpoint_leaves_nothing(features, tmp_path, monkeypatch, capsys):
+    def mad_in_the_second_of_two_epochs(_, step, n_steps):
+        return 1e-3 if step < n_steps / 2 else 1e30
+
+    monkeypatch.setattr(training, "learning_rate", mad_in_the_second_of_two_epochs)
+    assert run("train", *SMALL, "--features", features, "--out", tmp_path / "model") == 3
+    assert "the loss of epoch 2 is not finite" in capsys.readouterr().err.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_processes_leave_one_model_and_one_report(trained, tmp_path):

@@ -204,6 +204,15 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
         claim(tmp_path / "demo")
 
 
+def test_a_device_that_is_not_there_is_refused_before_anything_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(SystemExit) as left:
+        main(["demo", "--device", "cuda", "--out", str(tmp_path / "demo")])
+    assert left.value.code == 2
+    assert "torch finds no GPU here" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_too_few_items_are_refused_on_the_command_line(tmp_path, capsys):
     with pytest.raises(SystemExit) as left:
         main(["demo", "--items", "59", "--out", str(tmp_path / "demo")])

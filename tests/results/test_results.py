@@ -9,6 +9,9 @@ import pytest
 from deepbinaries import datasets
 from deepbinaries.datasets.splits import by_fraction
 from deepbinaries.experiments.cells import read_cells
+from deepbinaries.features import prepare
+from deepbinaries.model import make_encoder
+from deepbinaries.vision.encoder import VisionSettings
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -103,6 +106,19 @@ def test_a_command_names_everything_that_a_row_sets():
     command = photographs.command(row, "coco18", "r17")
     for part in ("--method tvdb-lstm", "--bits 32", "seed=2", "update=printed", "--ignore-label person", "yolox"):
         assert part in command
+
+
+def test_a_cell_has_the_digests_of_the_networks_that_looked_at_the_pictures(tmp_path):
+    photographs = load("photographs")
+    scenes = datasets.load("scenes", items=60)
+    encoder = make_encoder(VisionSettings(side=64, keep=4, proposer="rpn"), device="cpu")
+    prepared = prepare(scenes, by_fraction(scenes, 0.25).parts(scenes), encoder, tmp_path, progress=False)
+    row = photographs.Row("tvdb", 16, settings={"epochs": 1, "fc": 16, "maps": 8})
+    cells, _ = photographs.run(row, "coco18", "r18", prepared, "cpu")
+    for cell in cells:
+        assert cell["digests"]["backbone"] == encoder.card.sha256
+        assert cell["digests"]["proposer"] == encoder.fingerprint["proposer_digest"]
+        assert cell["digests"].keys() >= {"dataset", "split", "codes"}
 
 
 def test_validation_items_are_not_learnt_from_where_settings_are_chosen_and_no_query_takes_part():

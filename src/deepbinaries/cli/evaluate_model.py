@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from deepbinaries.cli.output import complain
 from deepbinaries.errors import UsageError
 from deepbinaries.files import read_json
-from deepbinaries.model_folder import CONFIG
+from deepbinaries.model_folder import CONFIG, with_a_part
 
 if TYPE_CHECKING:
     from deepbinaries.datasets import Dataset, Split
@@ -73,7 +73,7 @@ def as_json(folder: Path, reports: "Sequence[Report]") -> dict[str, Any]:
 def eyes_in_words(content: dict[str, Any]) -> str:
     """A line about how the model of such a report sees pictures; a proposer that works by a file has its digest."""
     model = content["model"]
-    seen = ", ".join(f"{name} {value}" for name, value in model["vision"].items())
+    seen = ", ".join(f"{name} {value}" for name, value in with_a_part(model["vision"]).items())
     digest = model["proposer_sha256"]
     return f"pictures: {seen}" + (f", the proposer's file {digest}" if digest else "")
 

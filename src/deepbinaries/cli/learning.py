@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepbinaries.cli.output import complain, say
 from deepbinaries.cli.scalars import scalars
+from deepbinaries.cli.together import leads
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.files import read_lines, write_json_lines
 from deepbinaries.model_folder import LOG
@@ -91,12 +92,14 @@ def learn(
 
 @contextmanager
 def _made(workplace: Path) -> Iterator[None]:
-    """A place for what is kept of a training; it goes again where the training ends before anything is kept."""
+    """A place for what is kept of a training; it goes again where the training ends and keeps nothing to go on from."""
     workplace.mkdir(parents=True, exist_ok=True)
     try:
         yield
     except BaseException:
         with suppress(OSError):  # something is kept in it, or in the place above
+            if leads() and [path.name for path in workplace.iterdir()] == [LOG]:
+                (workplace / LOG).unlink()  # without a checkpoint beside it, all of it would be trained again
             workplace.rmdir()
             workplace.parent.rmdir()
         raise

@@ -91,7 +91,9 @@ def read_recipe(
     method_of_file = tables["method"].pop("name", "tvdb")
     method = method or method_of_file
     known = settings_class(method)
-    given = ({} if bits is None else {"bits": bits}) | parse_settings(settings, known)
+    given = parse_settings(settings, known)
+    if bits is not None and given.setdefault("bits", bits) != bits:
+        raise UsageError(f"--bits {bits} and --set bits={given['bits']} differ", next_step="leave out one of the two")
     grid = parse_grid(tuned, known)
     check_settings(known, given | (grid[0] if grid else {}), of=repr(method))
     for name in given.keys() & (grid[0].keys() if grid else ()):

@@ -90,6 +90,7 @@ def run_demo(
         METHOD, device=device, **({"bits": settings.bits, "seed": settings.seed} | dict(settings.training))
     )
     baseline = METHODS.load(BASELINE).preset(BASELINE, device=device, bits=settings.bits)
+    encoder = make_encoder(settings.vision, device=device)  # a device that is not there is refused by now
     claim(out)
     stages = Stages(tell)
 
@@ -98,7 +99,6 @@ def run_demo(
     parts = by_fraction(scenes, settings.query, seed=settings.seed).parts(scenes)
 
     stages.begin("looking at the pictures")
-    encoder = make_encoder(settings.vision, device=device)
     prepared = prepare(scenes, parts, encoder, features or cache_folder() / "features")
 
     stages.begin(f"training {METHOD.upper()}, {settings.bits} bits")

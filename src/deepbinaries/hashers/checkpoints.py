@@ -89,6 +89,12 @@ def save_checkpoint(
         file.write(save(tensors, metadata={"facts": json.dumps(facts)}))
 
 
+def drop_checkpoint(folder: Path | None) -> None:
+    """Remove what a training that ran away has kept: taken up again, it would only run away again."""
+    if folder is not None:
+        (folder / NAME).unlink(missing_ok=True)
+
+
 def load_checkpoint(
     folder: Path | None, towers: nn.Module, optimiser: torch.optim.Optimizer, objective: Any, basis: dict[str, Any]
 ) -> Run:

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.features.inputs import Images, Pairs, Texts
-from deepbinaries.hashers.checkpoints import load_checkpoint, make_basis, save_checkpoint
+from deepbinaries.hashers.checkpoints import drop_checkpoint, load_checkpoint, make_basis, save_checkpoint
 from deepbinaries.hashers.validation import validate
 from deepbinaries.hashers.world import World, join_world
 from deepbinaries.progress import track
@@ -153,6 +153,7 @@ def train(
             losses += loss.detach()
         entry: dict[str, Any] = {"epoch": epoch + 1, "loss": float(losses) / n_steps}
         if not math.isfinite(entry["loss"]):  # first of all: nothing can be made of such networks' outputs
+            drop_checkpoint(checkpoints)
             raise DataError(f"the loss of epoch {epoch + 1} is not finite", next_step="lower the learning rate")
         entry |= objective.after_epoch(
             epoch, lambda: (_outputs(towers.image, images, device, world), _outputs(towers.text, texts, device, world))
@@ -164,6 +165,8 @@ def train(
         entry["seconds"] = round(time.monotonic() - began, 3)
         run.epoch = epoch + 1
         if world.leads:
+            # In this order: killed between the two, the epoch is trained again and its entry written anew. The other
+            # way round its entry would be missing for good.
             log(entry)
             save_checkpoint(checkpoints, towers, optimiser, objective, basis, run)
         so_far = f", loss {entry['loss']:.4g}"

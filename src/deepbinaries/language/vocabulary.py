@@ -85,7 +85,8 @@ class Vocabulary:
     ) -> "Vocabulary":
         """The words seen at least `minimum_count` times, the most frequent first, equal counts by spelling.
 
-        Give training sentences only: a word that is known because a query used it flatters the result.
+        Give training sentences only: a word that is known because a query used it flatters the result. DataError where
+        no word is frequent enough: more sentences help, or a lower `minimum_count`.
         """
         if minimum_count < 1 or (maximum_words is not None and maximum_words < 1):
             raise UsageError(
@@ -97,7 +98,7 @@ class Vocabulary:
         if not frequent:
             raise DataError(
                 f"none of {len(counts):,} different words occurs {minimum_count} times",
-                next_step="give more sentences or a lower minimum_count",
+                next_step="give more sentences",
             )
         frequent.sort(key=lambda word: (-counts[word], word))
         return cls(frequent[:maximum_words], settings)
