@@ -55,13 +55,13 @@ def read_lines(path: Path, *, limit: int = MAX_BYTES) -> list[str]:
 
 
 def read_json_lines(path: Path) -> tuple[list[str], bool]:
-    """The lines of a file of JSON values, and whether a last one was left out, which was torn as by a power cut.
+    """The lines of a file of JSON objects, and whether a last one was left out, which was torn as by a power cut.
 
-    A torn line has no end and is no JSON. Any other line that is none is given back as it is, for whoever refuses it.
+    A torn line begins an object and has no end. Any other line that is none is given back, for whoever refuses it.
     """
     *lines, last = _parted(path, MAX_BYTES)
-    if last == "":
-        return lines, False
+    if not last.startswith("{"):
+        return [*lines, last] if last else lines, False
     try:
         json.loads(last)
     except (ValueError, RecursionError):

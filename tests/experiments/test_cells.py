@@ -104,7 +104,7 @@ def test_a_line_that_is_no_cell_is_refused_by_its_number(tmp_path, line):
         append_cells(path, [cell()])
 
 
-@pytest.mark.parametrize("line", ['{"experiment": "ma', '{"experiment": "main", "settings": {"eta"', "\0\0\0"])
+@pytest.mark.parametrize("line", ['{"experiment": "ma', '{"settings": {"eta"', '{"experiment\0\0'])
 def test_a_last_line_that_was_torn_is_not_there_and_is_told_of(tmp_path, line):
     path, told = tmp_path / "cells.jsonl", []
     path.write_text(json.dumps(cell()) + "\n" + line)
@@ -122,9 +122,10 @@ def test_a_last_line_that_is_whole_needs_no_end(tmp_path):
     assert (read_cells(path), told) == ([cell()], [])
 
 
-def test_a_foreign_last_line_is_refused_though_it_has_no_end(tmp_path):
+@pytest.mark.parametrize("line", ['{"format": 1}', "some notes"])
+def test_a_foreign_last_line_is_refused_though_it_has_no_end(tmp_path, line):
     path = tmp_path / "cells.jsonl"
-    path.write_text(json.dumps(cell()) + '\n{"format": 1}')
+    path.write_text(json.dumps(cell()) + "\n" + line)
     with pytest.raises(DataError, match="cells.jsonl, line 2, is no cell"):
         read_cells(path)
 
