@@ -30,6 +30,7 @@ TITLES = {
 AS_PRINTED = {"iapr22": "iapr_tc12"}  # the paper's name of a task, where it is one of the paper's
 WHOLE = "the whole picture"
 USUAL_DROPOUT, USUAL_UNITS = 0.2, 1024  # of what comes in, and of the hidden layer, in the default form
+REPRODUCED = {("coco18", "r18"): "coco18", ("iapr22", "all"): "iapr22"}  # whose table 1 has all methods at all lengths
 COMPARED = TITLES | {("scenes", "all"): "scenes, 3,000 drawn pictures"}
 
 
@@ -43,6 +44,11 @@ def tables() -> Iterator[str]:
     for (dataset, rule), title in COMPARED.items():
         cells = [cell for cell in cells_of(HERE / dataset) if cell["rule"] == rule]
         yield from of_comparison(title, [cell for cell in cells if cell["experiment"] == "compare"], dataset)
+        elsewhere = ""
+        if (dataset, rule) in REPRODUCED:
+            path = f"reproduce/{REPRODUCED[dataset, rule]}/table1.md"
+            elsewhere = f"; CM-NN, DNH-C and CorrAE at every length, from other trainings:\n[{path}]({path})"
+        yield from (f"Blank lengths: learnt at 64 bits alone{elsewhere}.", "")
 
 
 def of_main(title: str, cells: list[Cell]) -> Iterator[str]:

@@ -50,12 +50,32 @@ def read_json(path: Path, *, limit: int = MAX_BYTES) -> Any:
 
 def read_lines(path: Path, *, limit: int = MAX_BYTES) -> list[str]:
     """The lines of a UTF-8 text, with or without the mark that some editors put in front."""
+    lines = _parted(path, limit)
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def read_json_lines(path: Path) -> tuple[list[str], bool]:
+    """The lines of a file of JSON objects, and whether a last one was left out, which was torn as by a power cut.
+
+    A torn line begins an object and has no end. Any other line that is none is given back, for whoever refuses it.
+    """
+    *lines, last = _parted(path, MAX_BYTES)
+    if not last.startswith("{"):
+        return [*lines, last] if last else lines, False
+    try:
+        json.loads(last)
+    except (ValueError, RecursionError):
+        return lines, True
+    return [*lines, last], False
+
+
+def _parted(path: Path, limit: int) -> list[str]:
+    """A text parted at the ends of lines; the last part is what has no end, "" where every line has one."""
     try:
         text = read_bytes(path, limit=limit).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8", next_step="save it as UTF-8") from None
-    lines = text.replace("\r\n", "\n").split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
+    return text.replace("\r\n", "\n").split("\n")
 
 
 @contextmanager

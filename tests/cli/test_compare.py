@@ -317,7 +317,8 @@ def test_a_features_only_dataset_is_compared_by_its_vectors(tmp_path):
         ({"methods": ","}, "no method is named"),
         ({"bits": "0"}, "--bits 0 is too small"),
         ({"bits": "16,4096"}, "bits=4096 is outside 1..1024"),
-        ({"bits": "many"}, "--bits many are no whole numbers"),
+        ({"bits": "many"}, "--bits many are no whole numbers; write them with commas: 16,32"),
+        (("--seeds", "a"), "--seeds a are no whole numbers; write them with commas: 0,1,2"),
         (("--set", "cvh.epochs=3"), "epochs"),
         (("--set", "regularisation=3"), "names no setting of a method"),
         (("--set", "cca.scale=none"), "'cca' does not take part"),
@@ -354,9 +355,19 @@ def test_a_folder_that_cannot_be_made_is_refused_before_any_work(compare, fitted
 
 def test_a_broken_file_of_cells_is_refused_by_its_line(compare, capsys):
     compare.out.mkdir()
-    (compare.out / "cells.jsonl").write_text('{"experiment": 1')
+    (compare.out / "cells.jsonl").write_text('{"experiment": 1\n')
     assert compare() == 3
     assert "cells.jsonl, line 1, is no cell" in capsys.readouterr().err
+
+
+def test_a_torn_last_line_of_cells_is_told_of_and_made_again(compare, capsys):
+    assert compare(methods="cvh", bits="8") == 0
+    whole = (compare.out / "cells.jsonl").read_text()
+    (compare.out / "cells.jsonl").write_text(whole[:-50])
+    capsys.readouterr()
+    assert compare(methods="cvh", bits="8") == 0
+    assert "is torn, as by a power cut, and counts as not there" in capsys.readouterr().err
+    assert len((compare.out / "cells.jsonl").read_text().splitlines()) == len(whole.splitlines())
 
 
 def test_a_damaged_file_of_scores_is_refused_by_name(compare, capsys):

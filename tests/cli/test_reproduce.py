@@ -151,6 +151,21 @@ def test_an_interrupted_table_goes_on_where_it_was(reproduce, learnt, monkeypatc
     assert learnt == ["SCM"]
 
 
+def test_what_a_power_cut_has_torn_is_told_of_and_made_again(reproduce, tmp_path, learnt, capsys):
+    out, one = tmp_path / "torn", ("--only", "CVH", "--bits", "8")
+    assert reproduce("table1", *one, out=out) == 0
+    whole = (out / "cells.jsonl").read_text()
+    (out / "cells.jsonl").write_text(whole[:-100])
+    learnt.clear()
+    capsys.readouterr()
+    assert reproduce("table1", *one, out=out) == 0
+    told = capsys.readouterr().err.splitlines()
+    (line,) = (line for line in told if "torn" in line)
+    assert line.endswith("cells.jsonl, line 4, is torn, as by a power cut, and counts as not there")
+    assert learnt == ["CVH"]
+    assert len(read_cells(out / "cells.jsonl")) == 4
+
+
 def _pull_the_plug():
     raise KeyboardInterrupt
 
@@ -230,6 +245,7 @@ def test_times_are_measured_for_each_size_that_the_data_have(reproduce, out, cap
     assert all(line["seconds"].keys() == {"batch", "first", "again", "start"} for line in lines)
     assert all(seconds > 0 for line in lines for seconds in line["seconds"].values())
     assert (out / "time.svg").exists()
+    assert "All times here are of a CPU. A measurement on a GPU, " in (out / "time.md").read_text()
 
 
 def test_a_line_that_holds_no_time_is_refused_in_one_line(reproduce, tmp_path, capsys):
@@ -257,6 +273,7 @@ def test_a_table_of_times_is_of_one_machine_and_shows_what_is_there(reproduce, t
     assert "time: 1 results are missing" in capsys.readouterr().err
     page = (out / "time.md").read_text()
     assert "Not here yet: spectral, 50 items on A Machine" in page
+    assert "All times here are of a CPU" not in page
     captions = [line for line in page.splitlines() if line.startswith("Seconds of")]
     assert ["A Machine" in caption for caption in captions] == [False] * 4 + [True] * 4
     tables = page.split("\nSeconds of")[1:]
@@ -362,7 +379,11 @@ def test_what_is_there_is_drawn_without_learning(reproduce, tmp_path, learnt, ca
     assert learnt == []
     page = (out / "table1.md").read_text()
     assert "; SCM; " in page
-    assert "| SCM |  |" in page
+    assert page.count("| CVH |") == 4
+    assert "| SCM |" not in page
+    assert "; 16 bits; 32 bits; " in page
+    assert "16 bits |" not in page
+    assert "A row or a length that is named there without more is left out of the tables." in page
 
 
 def test_a_part_is_learnt_and_all_that_is_there_is_drawn(reproduce, tmp_path, learnt):

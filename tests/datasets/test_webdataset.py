@@ -122,7 +122,9 @@ def test_a_folder_without_shards_is_refused(shelf):
 
 
 def test_no_root_is_refused():
-    with pytest.raises(UsageError, match="no shards were given"):
+    with pytest.raises(
+        UsageError, match=r"no shards were given; .* as root \(--root\), or name the one above it in DEEPBINARIES_DATA"
+    ):
         webdataset.load(None)
 
 

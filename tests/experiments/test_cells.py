@@ -6,7 +6,7 @@ from deepbinaries.codes import Codes
 from deepbinaries.datasets import Labels
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import Extras, evaluate
-from deepbinaries.experiments.cells import append_cells, make_cell, read_cells
+from deepbinaries.experiments.cells import append_cells, make_cell, read_cells, tell_torn
 
 KEYS = (
     "experiment method settings bits rule gallery direction map_all map_500 optimistic pessimistic chance health "
@@ -102,6 +102,32 @@ def test_a_line_that_is_no_cell_is_refused_by_its_number(tmp_path, line):
     path.write_text(json.dumps(cell()) + "\n" + line + "\n")
     with pytest.raises(DataError, match="cells.jsonl, line 2, is no cell"):
         append_cells(path, [cell()])
+
+
+@pytest.mark.parametrize("line", ['{"experiment": "ma', '{"settings": {"eta"', '{"experiment\0\0'])
+def test_a_last_line_that_was_torn_is_not_there_and_is_told_of(tmp_path, line):
+    path, told = tmp_path / "cells.jsonl", []
+    path.write_text(json.dumps(cell()) + "\n" + line)
+    assert read_cells(path) == [cell()]
+    tell_torn([path, tmp_path / "none.jsonl"], told.append)
+    assert told == [f"{path}, line 2, is torn, as by a power cut, and counts as not there"]
+    append_cells(path, [cell(bits=128)])
+    assert path.read_text() == "".join(json.dumps(one) + "\n" for one in (cell(), cell(bits=128)))
+
+
+def test_a_last_line_that_is_whole_needs_no_end(tmp_path):
+    path, told = tmp_path / "cells.jsonl", []
+    path.write_text(json.dumps(cell()))
+    tell_torn([path], told.append)
+    assert (read_cells(path), told) == ([cell()], [])
+
+
+@pytest.mark.parametrize("line", ['{"format": 1}', "some notes"])
+def test_a_foreign_last_line_is_refused_though_it_has_no_end(tmp_path, line):
+    path = tmp_path / "cells.jsonl"
+    path.write_text(json.dumps(cell()) + "\n" + line)
+    with pytest.raises(DataError, match="cells.jsonl, line 2, is no cell"):
+        read_cells(path)
 
 
 @pytest.mark.parametrize("change", [{"more": 1}, {"chance": None}])

@@ -11,6 +11,7 @@ from packed import packed_cells
 RESULTS = Path(__file__).parents[2] / "results"
 DIRECTIONS = ("image_to_text", "text_to_image")
 LENGTHS = (16, 32, 64, 128)
+PLACES = tuple(product(("clean", "database"), DIRECTIONS))
 BEST, OURS = "TVDB, best form", ("TVDB, best form", "TVDB", "TVDB, printed update")
 
 
@@ -31,6 +32,10 @@ def cells_of(path):
 
 def short(value):
     return f"{value:.3f}".removeprefix("0")
+
+
+def fine(value):
+    return f"{value:.4f}".removeprefix("0")
 
 
 def over(folder, row, gallery, bits, direction):
@@ -106,25 +111,28 @@ def test_the_lines_of_figure_3_lie_as_is_said(findings):
         assert all(dcmh >= best for best, dcmh in whole.values())
 
 
-def test_seeds_are_as_far_apart_as_is_said(findings):
+def seeds_apart(dataset, rule, method="tvdb-lstm"):
+    """The highest MAP of three seeds less the lowest at 64 bits, by gallery and direction."""
+    cells = [c for c in cells_of(RESULTS / dataset / "cells.jsonl") if (c["experiment"], c["bits"]) == ("main", 64)]
+    cells = [c for c in cells if c["settings"]["update"] != "printed" and c["settings"]["words"] != 12]
     apart = {}
-    for dataset, rules in (("coco18", ("r18", "r17")), ("iapr22", ("all",))):
-        cells = [c for c in cells_of(RESULTS / dataset / "cells.jsonl") if (c["experiment"], c["bits"]) == ("main", 64)]
-        cells = [c for c in cells if c["settings"]["update"] != "printed" and c["settings"]["words"] != 12]
-        for rule, method in product(rules, ("tvdb", "tvdb-lstm")):
-            scores = [
-                [
-                    c["map_all"]
-                    for c in cells
-                    if (c["rule"], c["method"], c["gallery"], c["direction"]) == (rule, method, *at)
-                ]
-                for at in product(("clean", "database"), DIRECTIONS)
-            ]
-            assert {len(of_seeds) for of_seeds in scores} == {3}
-            apart[method, rule] = f"{max(max(of_seeds) - min(of_seeds) for of_seeds in scores):.4f}".lstrip("0")
-    r18, r17, iapr22 = (apart["tvdb-lstm", rule] for rule in ("r18", "r17", "all"))
+    for at in PLACES:
+        scores = [
+            c["map_all"] for c in cells if (c["rule"], c["method"], c["gallery"], c["direction"]) == (rule, method, *at)
+        ]
+        assert len(scores) == 3
+        apart[at] = max(scores) - min(scores)
+    return apart
+
+
+def test_seeds_are_as_far_apart_as_is_said(findings):
+    tasks = (("coco18", "r18"), ("coco18", "r17"), ("iapr22", "all"))
+    apart = {
+        method: [fine(max(seeds_apart(*task, method).values())) for task in tasks] for method in ("tvdb", "tvdb-lstm")
+    }
+    r18, r17, iapr22 = apart["tvdb-lstm"]
     assert f"`tvdb-lstm` at 64 bits differ by up to {r18} on r18, {r17} on r17 and {iapr22} on iapr22" in findings
-    assert "`tvdb` by up to {}, {} and {}.".format(*(apart["tvdb", rule] for rule in ("r18", "r17", "all"))) in findings
+    assert "`tvdb` by up to {}, {} and {}.".format(*apart["tvdb"]) in findings
 
 
 def test_what_regions_lose_is_as_much_as_is_said(findings):
@@ -161,7 +169,9 @@ def test_the_mean_of_the_regions_is_ahead_as_often_as_is_said(findings):
         in findings
     )
     assert behind == ("coco18", "TVDB-I2", "database", 32, "text_to_image")
-    assert f"at 32 bits ({short(-found[behind][0])}, less than seeds differ by)" in findings
+    lead, seeds = -found[behind][0], max(seeds_apart("coco18", "r18").values())
+    assert f"at 32 bits ({fine(lead)}, about as much as seeds differ by)" in findings
+    assert short(lead) == short(seeds)
 
 
 def test_readers_of_words_are_as_near_as_is_said(findings):
@@ -181,6 +191,163 @@ def test_readers_of_words_are_as_near_as_is_said(findings):
     assert f"and by {short(-lstm)} for sentences of iapr22 on `database` at 128 bits" in findings
 
 
+def courses():
+    """The epochs of each training of figure 5, by dataset, routine and update, as `epochs.jsonl` keeps them."""
+    found = {}
+    for folder in ("coco18", "iapr22"):
+        shown = json.loads((RESULTS / "reproduce" / folder / "figure5.json").read_text())["trainings"]
+        kept = cells_of(RESULTS / "reproduce" / folder / "epochs.jsonl")
+        for line in shown:
+            (epochs,) = (
+                one["epochs"] for one in kept if all(line[name] == one[name] for name in ("settings", "bits", "seed"))
+            )
+            routine, update = line["row"].removeprefix("TVDB").removeprefix("-").split(", ")
+            found[folder, routine, update] = epochs
+    return found
+
+
+def first_within(epochs, direction, reach):
+    """The first epoch that is as near to the best one."""
+    best = max(epoch[direction] for epoch in epochs)
+    return next(epoch["epoch"] for epoch in epochs if epoch[direction] >= best - reach)
+
+
+def test_routines_need_as_many_epochs_as_is_said(findings):
+    found = courses()
+
+    def after(folder, routine, update, reach=0.0):
+        return [first_within(found[folder, routine, update], direction, reach) for direction in DIRECTIONS]
+
+    tvdb, e1, e2 = (after("iapr22", routine, "spectral") for routine in ("", "E1", "E2"))
+    said = "On iapr22 TVDB is best after {} / {} epochs, E1 after {} / {} and E2 after {} / {}, in the order"
+    assert said.format(*tvdb, *e1, *e2) in findings
+    assert all(one < of_e1 < of_e2 for one, of_e1, of_e2 in zip(tvdb, e1, e2, strict=True))
+    tvdb, e1, e2 = (after("coco18", routine, "spectral") for routine in ("", "E1", "E2"))
+    assert "the best epochs go both ways ({} / {}, {} / {} and {} / {})".format(*tvdb, *e1, *e2) in findings
+    assert [one < other for one, other in zip(tvdb, e2, strict=True)] == [True, False]
+    tvdb, e1, e2 = (after("coco18", routine, "spectral", 0.01) for routine in ("", "E1", "E2"))
+    assert tvdb == e1
+    assert "E2 gets there after {} / {}, TVDB and E1 after {} / {}, and on iapr22".format(*e2, *tvdb) in findings
+    tvdb, e1, e2 = (after("iapr22", routine, "spectral", 0.01) for routine in ("", "E1", "E2"))
+    assert "on iapr22 E2 after {} / {}, E1 after {} / {}, TVDB after {} / {}.".format(*e2, *e1, *tvdb) in findings
+    of_r18 = [epoch for routine in ("", "E1", "E2") for epoch in after("coco18", routine, "gram")]
+    assert f"`gram` it is not so: on r18 all three are best after {min(of_r18)} to {max(of_r18)}," in findings
+    tvdb, e1, e2 = (after("iapr22", routine, "gram") for routine in ("", "E1", "E2"))
+    assert "on iapr22 TVDB after {} / {}, E1 after {} / {}, E2 after {} / {}.".format(*tvdb, *e1, *e2) in findings
+
+
+def along(folder, name, line):
+    """MAP of a line of a sweep at 64 bits, by gallery and direction, and in it by the value that varies."""
+    found = {at: {} for at in PLACES}
+    for (row, gallery, _, direction), number in numbers_of(folder, name).items():
+        of, _, value = row.rpartition(", ")
+        if of == line:
+            found[gallery, direction][float(value.rpartition("=")[2])] = number["map_all"]
+    return found
+
+
+def ranges(scores, *, last):
+    """Between what MAP lies up to a value, at each place."""
+    upto = [[score for value, score in of.items() if value <= last] for of in scores.values()]
+    return [max(of) - min(of) for of in upto]
+
+
+TASKS = {"coco18": "r18", "iapr22": "all"}
+
+
+def test_eta_moves_map_as_far_as_is_said(findings):
+    spectral, gram, printed = (
+        {folder: along(folder, "eta", update) for folder in TASKS} for update in ("spectral", "gram", "printed")
+    )
+    seeds = {folder: seeds_apart(folder, rule) for folder, rule in TASKS.items()}
+    most = max(width for of in (spectral, gram) for scores in of.values() for width in ranges(scores, last=0.1))
+    assert (
+        f"neither `spectral` nor `gram` moves by more than {short(most)}, in either direction and gallery" in findings
+    )
+    r18, iapr22 = (fine(max(seeds[folder].values())) for folder in TASKS)
+    assert f"three seeds differ by up to {r18} on r18 and {iapr22} on iapr22. At 1" in findings
+    falls = {(folder, *at): of[1e-4] - of[1] for folder in TASKS for at, of in spectral[folder].items()}
+    assert len(falls) == 8
+    assert all(fall > seeds[folder][tuple(at)] for (folder, *at), fall in falls.items())
+    assert "by more than seeds differ by in all eight places" in findings
+    on_clean = [fall for (_, gallery, _), fall in falls.items() if gallery == "clean"]
+    place = ("clean", "image_to_text")
+    pictures, of_seeds = fine(falls["iapr22", *place]), fine(seeds["iapr22"][place])
+    said = f"by {ends(on_clean)} ({pictures} for pictures of iapr22, where seeds differ by {of_seeds})"
+    assert f"on `clean` {said}" in findings
+    pictures = [short(falls[folder, "database", "image_to_text"]) for folder in ("iapr22", "coco18")]
+    sentences = [
+        f"from {short(of[1e-4])} to {short(of[1])}"
+        for of in (spectral[folder]["database", "text_to_image"] for folder in ("iapr22", "coco18"))
+    ]
+    said = "for pictures by {} on iapr22 and {} on r18, and for sentences {} and {}"
+    assert said.format(*pictures, *sentences) in findings
+    assert f"at 1 `spectral` loses up to {short(max(falls.values()))}, at 10 everything" in findings
+    chances = {folder: numbers_of(folder, "eta") for folder in TASKS}
+    for folder, (row, eta) in product(TASKS, (("spectral", 10), ("printed", 0))):
+        for at, of in (spectral if row == "spectral" else printed)[folder].items():
+            chance = chances[folder][f"{row}, eta=10", at[0], 64, at[1]]["chance"]
+            assert all(abs(score - chance) < 0.0005 for value, score in of.items() if value >= eta)
+    most = max(width for scores in gram.values() for width in ranges(scores, last=10))
+    assert f"`gram` does not mind, by {short(most)} at most along all values" in findings
+
+
+def test_k_moves_the_lstm_as_far_as_is_said(findings):
+    lstm = {folder: along(folder, "k", "LSTM") for folder in TASKS}
+    seeds = {folder: seeds_apart(folder, rule) for folder, rule in TASKS.items()}
+    over_worst = {
+        (folder, *at): of[0] - min(of.values())
+        for folder in TASKS
+        for at, of in lstm[folder].items()
+        if at != ("database", "text_to_image")
+    }
+    assert all(max(of, key=of.get) == 0 for s in lstm.values() for at, of in s.items() if (*at,) != PLACES[-1])
+    on_clean = [value for (_, gallery, _), value in over_worst.items() if gallery == "clean"]
+    r18, iapr22 = (short(over_worst[folder, "database", "image_to_text"]) for folder in TASKS)
+    assert f"at its best on `clean`, {ends(on_clean)} above its worst K, and on" in findings
+    assert f"on `database` for pictures, {r18} and {iapr22} above it." in findings
+    some = {(folder, *at): [of[k] for k in (5, 10, 20, 40)] for folder in TASKS for at, of in lstm[folder].items()}
+    assert f"it moves by up to {short(max(max(of) - min(of) for of in some.values()))}, upwards for" in findings
+    for (_, _, direction), of in some.items():
+        assert (of == sorted(of)) == (direction == "text_to_image")
+        assert of.index(max(of)) != 2  # K = 20
+    assert "of numbers of regions the paper's 20 is nowhere its best" in findings
+    pictures = [lstm["coco18"][gallery, "image_to_text"] for gallery in ("clean", "database")]
+    assert all(min(of, key=of.get) == 20 for of in pictures)
+    behind = [short(of[10] - of[20]) for of in pictures]
+    apart = [fine(seeds["coco18"][gallery, "image_to_text"]) for gallery in ("clean", "database")]
+    said = "the worst of all five in both galleries, {} and {} behind K = 10, where seeds differ by {} and {};"
+    assert said.format(*behind, *apart) in findings
+    ahead = [
+        short(of[40] - of[20]) for of in (lstm["iapr22"][gallery, "text_to_image"] for gallery in ("clean", "database"))
+    ]
+    apart = [fine(seeds["iapr22"][gallery, "text_to_image"]) for gallery in ("clean", "database")]
+    said = "K = 40 is ahead of it by {} on `clean` and {} on `database`, where seeds differ by {} and {}."
+    assert said.format(*ahead, *apart) in findings
+
+
+def test_k_moves_the_mean_and_sentences_of_the_training_items_as_far_as_is_said(findings):
+    lstm, mean = ({folder: along(folder, "k", row) for folder in TASKS} for row in ("LSTM", "mean"))
+    most = max(ranges({at: of for at, of in mean["coco18"].items() if at[0] == "clean"}, last=40))
+    assert f"The mean of the regions moves by {short(most)} at most on `clean` of r18." in findings
+    leads = []
+    for (_, direction), of in mean["iapr22"].items():
+        assert sorted(of, key=of.get)[-2:] == [20, 0]
+        leads += [short(of[20] - max(of[k] for k in (5, 10, 40)))] if direction == "image_to_text" else []
+    assert leads[0] == leads[1]
+    assert f"and of numbers of them best at 20, for pictures by {leads[0]}." in findings
+    gains = [
+        {k: score - of[0] for k, score in of.items()}
+        for of in (scores["database", "text_to_image"] for scores in (lstm["coco18"], mean["coco18"], lstm["iapr22"]))
+    ]
+    of_lstm, of_mean, of_iapr22 = (short(max(gain.values())) for gain in gains)
+    said = (
+        f"by up to {of_lstm} (LSTM) and {of_mean} (mean) on r18, and with the LSTM on iapr22 by {of_iapr22}, at K = 40"
+    )
+    assert said in findings
+    assert [k for k, gain in gains[2].items() if gain > 0] == [40]
+
+
 def test_updates_take_as_long_as_is_said(findings):
     times = []
     for folder in ("coco18", "iapr22"):
@@ -192,6 +359,8 @@ def test_updates_take_as_long_as_is_said(findings):
     assert seconds["first"] <= 0.2
     assert "from labels alone, which N keeps, take up to a second (`gram`)" in findings
     assert round(seconds["start"], 1) == 1.0
+    assert "A measurement on a GPU is missing." in findings
+    assert {line["machine"]["device"] for line in times} == {"cpu"}
 
 
 def test_tvdb_and_its_peers_are_as_far_from_the_papers_numbers_as_is_said(findings):

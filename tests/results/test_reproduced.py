@@ -1,4 +1,4 @@
-"""What `deepbinaries reproduce` left in the results is what it draws today, and every number says how it was made."""
+"""What `deepbinaries reproduce` left in the results has the notes of today, and every number says how it was made."""
 
 import json
 import re

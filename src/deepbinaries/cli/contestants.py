@@ -50,7 +50,9 @@ def numbers(text: str, option: str, *, least: int = 1) -> tuple[int, ...]:
     try:
         found = tuple(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:
-        raise UsageError(f"{option} {text} are no whole numbers", next_step="write them with commas: 16,32") from None
+        example = "16,32" if least else "0,1,2"  # lengths of codes, or seeds
+        next_step = f"write them with commas: {example}"
+        raise UsageError(f"{option} {text} are no whole numbers", next_step=next_step) from None
     if min(found) < least:
         raise UsageError(f"{option} {min(found)} is too small", next_step=f"give numbers from {least} on")
     return found

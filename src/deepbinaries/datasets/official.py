@@ -35,7 +35,7 @@ class Publication:
         if root is None:
             raise UsageError(
                 f"{self.title} is read from files, and no folder was given",
-                next_step=f"download it from {self.page} and give the folder in which it was unpacked",
+                next_step=f"download it from {self.page} and give the folder in which it was unpacked as root (--root)",
             )
         root = Path(root)
         if not root.is_dir():

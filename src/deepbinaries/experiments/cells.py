@@ -1,13 +1,13 @@
 """Results as lines: a cell is one number of a table with everything that is needed to believe or repeat it."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import Report
-from deepbinaries.files import read_lines, write_json_lines
+from deepbinaries.files import read_json_lines, write_json_lines
 
 Cell = dict[str, Any]
 
@@ -98,9 +98,10 @@ def append_cells(path: str | Path, cells: Iterable[Mapping[str, Any]]) -> None:
 
 
 def read_cells(path: str | Path) -> list[Cell]:
-    """The cells of a file; a line that is none is refused by its number."""
+    """The cells of a file; a line that is none is refused by its number, a last one that was torn is not there."""
     path, cells = Path(path), []
-    for number, line in enumerate(read_lines(path), start=1):
+    lines, _ = read_json_lines(path)
+    for number, line in enumerate(lines, start=1):
         try:
             cell = json.loads(line)
             wrong = _wrong_keys(cell) if isinstance(cell, dict) else "it is no object"
@@ -110,6 +111,14 @@ def read_cells(path: str | Path) -> list[Cell]:
             raise DataError(f"{path}, line {number}, is no cell ({wrong})", next_step="remove the line, or the file")
         cells.append(cell)
     return cells
+
+
+def tell_torn(paths: Iterable[Path], tell: Callable[[str], None]) -> None:
+    """Say of which files of lines the last one was torn, before what it held is made again."""
+    for path in (path for path in paths if path.exists()):
+        lines, torn = read_json_lines(path)
+        if torn:
+            tell(f"{path}, line {len(lines) + 1}, is torn, as by a power cut, and counts as not there")
 
 
 def identity(cell: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from deepbinaries.codes import Codes
 from deepbinaries.errors import DataError, UsageError
 from deepbinaries.evaluation import Report
 from deepbinaries.experiments.alone import alone_in
-from deepbinaries.experiments.cells import Cell, append_cells, identity, make_cell, read_cells
+from deepbinaries.experiments.cells import Cell, append_cells, identity, make_cell, read_cells, tell_torn
 from deepbinaries.experiments.choosing import choose
 from deepbinaries.experiments.contest import Contestant, Searching, Settings, Task, check_validation, learn
 from deepbinaries.experiments.scores import BESIDE, BOTH, score_parts
@@ -51,6 +51,7 @@ def run(contestants: Sequence[Contestant], task: Task) -> list[Result]:
     """The results of all methods, in their order; those that are not there yet are made, and kept at once."""
     check(contestants, task)
     with alone_in(task.folder):
+        tell_torn([task.folder / CELLS], task.tell)
         return [result for contestant in contestants for result in results_of(contestant, task)]
 
 

@@ -13,14 +13,26 @@ MACHINE = {"processor": "one", "cores": 2, "device": "cpu", "threads": 2}
 TIME = {"seconds": {"batch": 1.0, "first": 2.0, "again": 3.0, "start": 4.0}, "machine": MACHINE}
 
 
-def test_a_line_of_another_shape_is_refused_with_its_number_where_it_is_looked_for(tmp_path):
+@pytest.mark.parametrize("foreign", [{"bits": 16, "epochs": []}, {"format": 1}])
+def test_a_line_of_another_shape_is_refused_with_its_number_whatever_is_looked_for(tmp_path, foreign):
     path = tmp_path / "epochs.jsonl"
-    Kept(path).extend([{"bits": 8} | COURSE, {"bits": 16, "epochs": []}])
-    kept = Kept(path, epochs.SHAPE)
-    assert kept.find({"bits": 8}) == {"bits": 8} | COURSE
-    assert kept.find({"bits": 32}) is None
+    Kept(path).extend([{"bits": 8} | COURSE])
+    assert Kept(path, epochs.SHAPE).find({"bits": 8}) == {"bits": 8} | COURSE
+    assert Kept(path, epochs.SHAPE).find({"bits": 32}) is None
+    Kept(path).extend([foreign])
     with pytest.raises(DataError, match=r"epochs\.jsonl, line 2, is no result; remove the line, or the file"):
-        kept.find({"bits": 16})
+        Kept(path, epochs.SHAPE)
+
+
+def test_a_last_line_that_was_torn_is_not_there_and_goes_when_another_comes(tmp_path):
+    path = tmp_path / "epochs.jsonl"
+    Kept(path).extend([{"bits": 8} | COURSE])
+    with path.open("a") as file:
+        file.write('{"bits": 16, "epo')
+    kept = Kept(path, epochs.SHAPE)
+    assert kept.lines == [{"bits": 8} | COURSE]
+    kept.extend([{"bits": 16} | COURSE])
+    assert [line["bits"] for line in Kept(path, epochs.SHAPE).lines] == [8, 16]
 
 
 @pytest.mark.parametrize(

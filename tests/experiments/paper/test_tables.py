@@ -184,12 +184,24 @@ def test_a_picture_in_a_drawing_keeps_colours_that_are_rare_and_few_bytes(tmp_pa
 
 
 def test_what_is_missing_is_blank_and_leaves_the_others_as_they_are():
-    some = {place: number for place, number in numbers(0.6).items() if place[0] == "good"}
-    sheet = next(sheets_of(PLAN, some))
+    some = {
+        (name, column._replace(bits=bits)): number
+        for (name, column), number in numbers(None).items()
+        for bits in (16, 64)
+        if (name, bits) != ("bad", 64)
+    }
+    sheet = next(sheets_of(replace(PLAN, bits=(16, 64)), some))
     assert [[cell.text for cell in row] for row in sheet.rows] == [
-        ["good", ".750 [.400, .800]", ".600", "+.150"],
-        ["bad", "", "", ""],
+        ["good", ".750 [.400, .800]", ".750 [.400, .800]"],
+        ["bad", ".500 [.400, .800]", ""],
     ]
+
+
+def test_a_row_and_a_length_of_which_nothing_is_there_are_left_out():
+    some = {place: number for place, number in numbers(0.6).items() if place[0] == "good"}
+    sheet = next(sheets_of(replace(PLAN, bits=(16, 64)), some))
+    assert list(sheet.head) == ["row", "16 bits", "paper", "ours − paper"]
+    assert [[cell.text for cell in row] for row in sheet.rows] == [["good", ".750 [.400, .800]", ".600", "+.150"]]
     rows = tuple(replace(row, line="all", at=at) for row, at in zip(ROWS, (1.0, 10.0), strict=True))
     panel, *_ = panels_of(replace(PLAN, drawn="sweep", rows=rows), some)
     assert panel.lines == [Line("all", [1.0], [0.75])]

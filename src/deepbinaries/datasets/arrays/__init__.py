@@ -86,7 +86,8 @@ def _find(root: str | Path | None) -> Path:
     if root is None:
         raise UsageError(
             "no file of features was given",
-            next_step="give a .npz or .mat file or its folder, or name the one above in DEEPBINARIES_DATA",
+            next_step="give a .npz or .mat file or its folder as root (--root), or name the one above it in "
+            "DEEPBINARIES_DATA",
         )
     path = Path(root).absolute()
     if path.is_dir():

@@ -32,7 +32,7 @@ from deepbinaries.errors import DataError, UsageError
 def load(root: str | Path | None, *, strict: bool = False) -> Records:
     """The pictures in a folder and its subfolders; `strict` refuses what is otherwise left out and counted."""
     if root is None:
-        raise UsageError("no folder was given", next_step="give the folder that holds the pictures")
+        raise UsageError("no folder was given", next_step="give the folder that holds the pictures as root (--root)")
     if not Path(root).is_dir():
         raise DataError(f"{root} is not a folder", next_step="give the folder that holds the pictures")
     root = Path(root).resolve()

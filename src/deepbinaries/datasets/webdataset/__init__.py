@@ -46,7 +46,7 @@ def load(root: str | Path | None, *, name: str = "", strict: bool = False) -> Re
     if root is None:
         raise UsageError(
             "no shards were given",
-            next_step="give the folder that holds them, or name the one above in DEEPBINARIES_DATA",
+            next_step="give the folder that holds them as root (--root), or name the one above it in DEEPBINARIES_DATA",
         )
     root = Path(root).absolute()
     shards = find_shards(root)

@@ -7,13 +7,15 @@ from typing import Any
 
 from deepbinaries.errors import DataError
 from deepbinaries.experiments.paper.shapes import fits
-from deepbinaries.files import read_lines, write_json_lines
+from deepbinaries.files import read_json_lines, write_json_lines
 
 Line = dict[str, Any]
 
 
 class Kept:
-    """The lines of a file; one process at a time may write to it. Those that are looked for have the `shape`.
+    """The lines of a file, all of the `shape`; one process at a time may write to it.
+
+    A line of another shape is refused by its number; a last one that was torn, as by a power cut, is not there.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -25,15 +27,15 @@ class Kept:
 
     def __init__(self, path: Path, shape: Mapping[str, Any] | None = None):
         self.path = path
-        self._shape = shape or {}
         self.lines: list[Line] = []
-        for number, text in enumerate(read_lines(path) if path.exists() else [], start=1):
+        lines, _ = read_json_lines(path) if path.exists() else ([], False)
+        for number, text in enumerate(lines, start=1):
             try:
                 line = json.loads(text)
             except (ValueError, RecursionError):
                 line = None
-            if not isinstance(line, dict):
-                raise self._no_result(number)
+            if not fits(line, dict(shape or {})):
+                raise DataError(f"{path}, line {number}, is no result", next_step="remove the line, or the file")
             self.lines.append(line)
 
     def find(self, named: Mapping[str, Any]) -> Line | None:
@@ -42,13 +44,8 @@ class Kept:
 
     def matching(self, named: Mapping[str, Any]) -> list[Line]:
         """The lines that have these facts, whatever else they have."""
-        plain, found = _plain(named), []
-        for number, line in enumerate(self.lines, start=1):
-            if all(line.get(key) == plain[key] for key in plain):
-                if not fits(line, self._shape):
-                    raise self._no_result(number)
-                found.append(line)
-        return found
+        plain = _plain(named)
+        return [line for line in self.lines if all(line.get(key) == plain[key] for key in plain)]
 
     def add(self, named: Mapping[str, Any], found: Mapping[str, Any]) -> Line:
         """Keep what was found under these facts, at once."""
@@ -61,9 +58,6 @@ class Kept:
         self.lines += [line for line in lines if line not in self.lines]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_json_lines(self.lines, self.path)
-
-    def _no_result(self, number: int) -> DataError:
-        return DataError(f"{self.path}, line {number}, is no result", next_step="remove the line, or the file")
 
 
 def _plain(facts: Mapping[str, Any]) -> Line:

@@ -14,6 +14,7 @@ from deepbinaries.files import write_json, written_whole
 
 FORMAT, VERSION = "deepbinaries-paper", 1
 NOT_YET = "Not here yet: "
+LEFT_OUT = "A row or a length that is named there without more is left out of the tables."
 
 
 @dataclass(frozen=True)

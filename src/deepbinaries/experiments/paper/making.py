@@ -1,16 +1,17 @@
 """Making any table or figure of the paper."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from deepbinaries.experiments.alone import alone_in
+from deepbinaries.experiments.cells import tell_torn
+from deepbinaries.experiments.compare import CELLS
 from deepbinaries.experiments.paper import answers, epochs, tables
 from deepbinaries.experiments.paper.figures import check_matplotlib
-from deepbinaries.experiments.paper.jobs import Learn, gather, share
-from deepbinaries.experiments.paper.made import Made, not_yet
+from deepbinaries.experiments.paper.jobs import KEPT, Learn, gather, share
+from deepbinaries.experiments.paper.made import LEFT_OUT, Made, not_yet
 from deepbinaries.experiments.paper.plans import Plan
 from deepbinaries.experiments.paper.running import Kind, Piece, Progress, TaskOf, one_by_one
 from deepbinaries.experiments.paper.timing import run_times
@@ -42,6 +43,7 @@ def make(
         return [piece for piece in of if not kind.is_there(piece, plan, task_of(piece.row.keep))]
 
     with alone_in(folder):
+        tell_torn([folder / name for name in (CELLS, *KEPT)], first.tell)
         gather(folder)
         missing = not_there(wanted)
         progress = Progress(plan.name, len(wanted), first.tell, there=len(wanted) - len(missing))
@@ -56,14 +58,25 @@ def make(
     if len(blank) == len(pieces):
         return None, missing
     made = kind.draw(plan, task_of, paper)
-    return replace(made, notes=[*made.notes, *not_yet(_in_short(blank, pieces))]), missing
+    names = _in_short(blank, pieces)
+    left_out = [LEFT_OUT] if not {*names} <= {*map(str, blank)} else []
+    return replace(made, notes=[*made.notes, *not_yet(names), *left_out]), missing
 
 
 def _in_short(blank: Sequence[Piece], pieces: Sequence[Piece]) -> list[str]:
-    """What is missing; a row of which nothing is there by its name alone, once."""
-    gone, all_ = (Counter(piece.row.name for piece in of) for of in (blank, pieces))
-    names = (piece.row.name if gone[piece.row.name] == all_[piece.row.name] else piece for piece in blank)
-    return list(dict.fromkeys(map(str, names)))
+    """What is missing; a row or a length of which nothing is there by its name alone, once."""
+    there = [piece for piece in pieces if piece not in blank]
+    rows, lengths = {piece.row.name for piece in there}, {piece.bits for piece in there}
+    places = {(piece.row.name, piece.bits) for piece in pieces}
+    # A row that is learnt once for all lengths is there at each of them.
+    gone = {bits for _, bits in places if bits not in lengths and all((row, bits) in places for row in rows)}
+
+    def called(piece: Piece) -> str:
+        if piece.row.name not in rows:
+            return piece.row.name
+        return f"{piece.bits} bits" if piece.bits in gone else str(piece)
+
+    return list(dict.fromkeys(map(called, blank)))
 
 
 def _kind(plan: Plan) -> Kind:

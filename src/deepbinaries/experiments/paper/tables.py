@@ -169,10 +169,15 @@ def _interval(cells: Sequence[Measured], entry: Entry | None) -> tuple[float, fl
 
 
 def sheets_of(plan: Plan, numbers: Numbers) -> Iterator[Sheet]:
-    """A sheet for each gallery and direction; the best of a column is strong, what is missing is blank."""
+    """A sheet for each gallery and direction; the best of a column is strong, what is missing is blank.
+
+    Rows and lengths of which nothing is there are left out of all sheets.
+    """
+    shown = [row for row in plan.rows if any(name == row.name for name, _ in numbers)]
+    lengths = [bits for bits in plan.bits if any(column.bits == bits for _, column in numbers)]
     for gallery in dict.fromkeys(column.gallery for _, column in numbers):
         for direction in BOTH:
-            columns = [Column(gallery, bits, direction) for bits in plan.bits]
+            columns = [Column(gallery, bits, direction) for bits in lengths]
             there = [number for (_, column), number in numbers.items() if column in columns]
             beside = any(number.paper is not None for number in there)
             head = ["row"]
@@ -180,7 +185,7 @@ def sheets_of(plan: Plan, numbers: Numbers) -> Iterator[Sheet]:
                 head += [f"{column.bits} bits", *(["paper", "ours − paper"] if beside else [])]
             best = {c: max((n.mean for (_, column), n in numbers.items() if column == c), default=0) for c in columns}
             rows = []
-            for row in plan.rows:
+            for row in shown:
                 name = f"{row.name} ({row.note})" if row.note else row.name
                 cells = [Cell(name, note=row.method)]
                 for column in columns:

@@ -10,6 +10,7 @@ import numpy as np
 
 from deepbinaries.errors import UsageError
 from deepbinaries.experiments.alone import alone_in
+from deepbinaries.experiments.cells import tell_torn
 from deepbinaries.experiments.charts import Line
 from deepbinaries.experiments.contest import Task
 from deepbinaries.experiments.machines import in_words, machine
@@ -39,6 +40,8 @@ PAPERS = (
     "GPUs can be used."
 )
 
+OF_A_CPU = "All times here are of a CPU. A measurement on a GPU, which the paper's 300 ms may be of, is missing."
+
 Time = dict[str, Any]
 
 
@@ -50,6 +53,7 @@ def run_times(plan: Plan, task: Task, *, learn: bool = True) -> tuple[Made | Non
     """
     places = _places(plan, task)
     with alone_in(task.folder):
+        tell_torn([task.folder / FILE], task.tell)
         kept = Kept(task.folder / FILE, SHAPE)
         if learn:
             _measure(places, plan, task, kept)
@@ -67,9 +71,10 @@ def run_times(plan: Plan, task: Task, *, learn: bool = True) -> tuple[Made | Non
     ]
     sizes = sorted({place["items"] for place in places})
     all_lines = [line for lines in by_machine.values() for line in lines]
+    of_a_cpu = [OF_A_CPU] if all(line["machine"]["device"] == "cpu" for line in all_lines) else []
     made = Made(
         {"times": all_lines},
-        [*about_data(task, plan), PAPERS, *not_yet(missing)],
+        [*about_data(task, plan), PAPERS, *of_a_cpu, *not_yet(missing)],
         [sheet for name, lines in by_machine.items() for sheet in _sheets(lines, sizes, name)],
         [panel for name, lines in by_machine.items() for panel in _panels(lines, name if len(by_machine) > 1 else "")],
         trainings=list(map(_measurement, all_lines)),
