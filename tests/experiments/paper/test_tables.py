@@ -43,7 +43,7 @@ def numbers(paper, rows=ROWS):
 def test_the_printed_value_and_the_difference_stand_beside_ours():
     sheet = next(sheets_of(PLAN, numbers(0.6)))
     assert list(sheet.head) == ["row", "16 bits", "paper", "ours − paper"]
-    assert [[cell.text for cell in row] for row in sheet.rows] == [
+    assert [[cell.line for cell in row] for row in sheet.rows] == [
         ["good", ".750 [.400, .800]", ".600", "+.150"],
         ["bad", ".500 [.400, .800]", ".600", "−.100"],
     ]
@@ -186,7 +186,7 @@ def test_a_picture_in_a_drawing_keeps_colours_that_are_rare_and_few_bytes(tmp_pa
 def test_what_is_missing_is_blank_and_leaves_the_others_as_they_are():
     some = {place: number for place, number in numbers(0.6).items() if place[0] == "good"}
     sheet = next(sheets_of(PLAN, some))
-    assert [[cell.text for cell in row] for row in sheet.rows] == [
+    assert [[cell.line for cell in row] for row in sheet.rows] == [
         ["good", ".750 [.400, .800]", ".600", "+.150"],
         ["bad", "", "", ""],
     ]

@@ -290,9 +290,9 @@ def _cells(number: Number | None, best: float, beside: bool) -> list[Cell]:
     if number is None:
         return [Cell("")] * (3 if beside else 1)
     mark = "*" if number.over_reference is not None and number.over_reference.differs else ""
-    around = f" [{', '.join(map(short, number.interval))}]" if number.interval is not None else ""
+    around = f"[{', '.join(map(short, number.interval))}]" if number.interval is not None else ""
     link = anchor_of(training_of(number.cells[0]))
-    found = [Cell(f"{short(number.mean)}{mark}{around}", number.mean == best, link=link)]
+    found = [Cell(f"{short(number.mean)}{mark}", number.mean == best, link=link, more=around)]
     if beside:
         found.append(Cell("" if number.paper is None else short(number.paper)))
         found.append(Cell("" if number.difference is None else signed(number.difference)))
