@@ -1,4 +1,8 @@
-"""Scores as HTML: tables with the best of each column marked, and charts of dots with their intervals."""
+"""Scores as HTML: tables with the best of each column marked, and charts of dots with their intervals.
+
+Cells and rows have no end tags, which HTML leaves to the writer: one of a table ends where the next one begins, and
+the page of all results has thousands of them.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,14 +40,14 @@ class Table:
     def to_html(self) -> str:
         # As shown: of two scores that read the same, none is the better one.
         best = [max((short(score.mean) for score in column if score), default="") for column in self._by_column()]
-        head = "".join(f'<th scope="col">{escape(column)}</th>' for column in ("method", *self.columns))
+        head = "".join(f'<th scope="col">{escape(column)}' for column in ("method", *self.columns))
         body = "\n".join(
-            f'<tr><th scope="row">{_name(name)}</th>{"".join(map(self._cell, scores, best))}</tr>'
+            f'<tr><th scope="row">{_name(name)}{"".join(map(self._cell, scores, best))}'
             for name, scores in self.rows.items()
         )
         return (
             f'<div class="scroll"><table class="scores"><caption>{escape(self.caption)}</caption>\n'
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+            f"<thead><tr>{head}<tbody>\n{body}\n</table></div>"
         )
 
     def _by_column(self) -> Iterator[tuple[Score | None, ...]]:
@@ -51,14 +55,14 @@ class Table:
 
     def _cell(self, score: Score | None, best: str) -> str:
         if score is None:
-            return "<td></td>"
+            return "<td>"
         shown = short(score.mean)
         parts = [f"<b>{shown}</b>" if shown == best else shown]
         if score.interval is not None:
             parts.append(f"<small>{short(score.interval[0])}–{short(score.interval[1])}</small>")
         if score.beside is not None:
             parts.append(f'<small class="beside">{escape(self.beside)} {short(score.beside)}</small>')
-        return f"<td>{' '.join(parts)}</td>"
+        return f"<td>{' '.join(parts)}"
 
 
 def dots(title: str, rows: Rows, series: Sequence[str], *, chance: float) -> str:
@@ -86,19 +90,19 @@ def dots(title: str, rows: Rows, series: Sequence[str], *, chance: float) -> str
     return "\n".join([*parts, "</svg>"])
 
 
-def from_markdown(lines: Iterable[str]) -> str:
+def from_markdown(lines: Iterable[str], caption: str = "") -> str:
     """A table of Markdown as one of HTML.
 
     >>> from_markdown(["| a | b |", "| --- | --- |", "| `x` | **1** |"]).count("<b>1</b>")
     1
     """
     head, _, *rows = [[part.strip() for part in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    first = "".join(f'<th scope="col">{marked(text)}</th>' for text in head)
+    above = f"<caption>{marked(caption)}</caption>\n" if caption else ""
+    first = "".join(f'<th scope="col">{marked(text)}' for text in head)
     body = "\n".join(
-        f'<tr><th scope="row">{marked(row[0])}</th>{"".join(f"<td>{marked(text)}</td>" for text in row[1:])}</tr>'
-        for row in rows
+        f'<tr><th scope="row">{marked(row[0])}{"".join(f"<td>{marked(text)}" for text in row[1:])}' for row in rows
     )
-    return f'<div class="scroll"><table><thead><tr>{first}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+    return f'<div class="scroll"><table>{above}<thead><tr>{first}<tbody>\n{body}\n</table></div>'
 
 
 def marked(text: str) -> str:

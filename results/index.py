@@ -9,7 +9,7 @@ results/reproduce is shown where it is there.
 import json
 from collections.abc import Iterator, Mapping
 from html import escape
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from deepbinaries.experiments.cells import read_cells
 from deepbinaries.experiments.compare import SEPARATE, UNIFIED
 from deepbinaries.experiments.demo_page import STYLE
 from deepbinaries.experiments.paper.made import FORMAT
+from deepbinaries.experiments.paper.plans import NAMES
 from deepbinaries.files import read_json, read_lines, written_whole
 
 PAGE = HERE / "index.html"
@@ -144,18 +145,19 @@ def _photo(path: Path) -> str:
 def _reproduced(folder: Path) -> str:
     """The paper's tables and figures that `deepbinaries reproduce` left here, a folder a dataset."""
     parts = [FOREWORD]
-    for path in sorted(folder.glob("**/*.json")):
-        made = read_json(path)
-        if made.get("format") == FORMAT:
-            link = path.relative_to(folder.parent).with_suffix(".html").as_posix()
-            notes = [note for note in made["notes"] if not note.startswith(OF_ITS_PAGE)]
-            own = f'<p><a href="{escape(link)}">Its own page</a>, with how each number was made.</p>'
-            title = escape(f"{path.parent.relative_to(folder).as_posix()}: {made['title']}")
-            drawing = []
-            if (svg := path.with_suffix(".svg")).exists():
-                source = escape(svg.relative_to(folder.parent).as_posix())
-                drawing = [f'<img class="drawing" src="{source}" alt="{escape(made["title"])}" loading="lazy">']
-            parts.append(folded(title, "\n".join([*map(paragraph, notes), own, *drawing, *_numbers(made)])))
+    there = [(path, read_json(path)) for path in folder.glob("**/*.json")]
+    there = [(path, made) for path, made in there if made.get("format") == FORMAT]
+    for path, made in sorted(there, key=lambda one: (one[0].parent, NAMES.index(one[0].stem))):
+        link = path.relative_to(folder.parent).with_suffix(".html").as_posix()
+        notes = [note for note in made["notes"] if not note.startswith(OF_ITS_PAGE)]
+        own = f'<p><a href="{escape(link)}">Its own page</a>, with how each number was made.</p>'
+        title = escape(f"{path.parent.relative_to(folder).as_posix()}: {made['title']}")
+        drawing = []
+        if (svg := path.with_suffix(".svg")).exists():
+            source = escape(svg.relative_to(folder.parent).as_posix())
+            drawing = [f'<img class="drawing" src="{source}" alt="{escape(made["title"])}" loading="lazy">']
+        tables = _numbers(made) if "numbers" in made else _sheets(path.with_suffix(".md"))
+        parts.append(folded(title, "\n".join([*map(paragraph, notes), own, *drawing, *tables])))
     return "\n".join(parts)
 
 
@@ -163,7 +165,7 @@ FOREWORD = """<p>Made by <code>deepbinaries reproduce</code>; the cells lie pack
 does not say that it sees the whole picture, it reads regions, here those of the package's own proposer
 <code>rpn</code>; those of <a href="#forms">the two forms</a> are of <code>grid</code>. What all of it answers to the
 paper's questions: <a href="findings.md">findings.md</a>.</p>"""
-OF_ITS_PAGE = ("A star: ", "Dotted lines: ")  # notes about marks that are not drawn here
+OF_ITS_PAGE = "A star: "  # a note about marks that are not shown here
 
 
 def _numbers(made: Mapping[str, Any]) -> Iterator[str]:
@@ -178,6 +180,14 @@ def _numbers(made: Mapping[str, Any]) -> Iterator[str]:
             rows[called[n["row"]]][lengths.index(n["bits"])] = Score(n["map_all"], n["interval"], n["paper"])
         caption = f"{QUERY[direction].capitalize()} queries, gallery {gallery}; chance {short(here[0]['chance'])}"
         yield Table(caption, [f"{bits} bits" for bits in lengths], rows, "paper").to_html()
+
+
+def _sheets(page: Path) -> Iterator[str]:
+    """The tables of a page of Markdown, which are not all of scores; the paragraph before one is its caption."""
+    blocks = page.read_text(encoding="utf-8").split("\n\n")
+    yield from (
+        from_markdown(block.splitlines(), before) for before, block in pairwise(blocks) if block.startswith("|")
+    )
 
 
 HEAD = """<!doctype html>

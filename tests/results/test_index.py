@@ -48,9 +48,9 @@ def test_where_training_items_are_searched_the_best_other_there_stands_beside_ou
 def columns(page):
     """The columns of all tables of scores, each of pairs: a score, and whether it is marked."""
     for table in re.findall(r'<table class="scores">(.*?)</table>', page, re.DOTALL):
-        rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", table)[1:]]
+        rows = [row.split("<td>")[1:] for row in table.split("<tr>")[2:]]  # without the head
         for column in zip(*rows, strict=True):
-            found = [re.match(r"(<b>)?([.\d]+)", cell) for cell in column if cell]
+            found = [re.match(r"(<b>)?([.\d]+)", cell) for cell in column if cell.strip()]
             yield [(float(score[2]), score[1] is not None) for score in found]
 
 
@@ -72,6 +72,32 @@ def test_every_drawing_of_the_papers_figures_is_shown_and_there():
     there = {path.relative_to(PAGE.parent).as_posix() for path in (PAGE.parent / "reproduce").glob("*/*.svg")}
     assert shown == there
     assert {"reproduce/iapr22/figure5.svg", "reproduce/scenes/figure4.svg"} <= shown
+
+
+def reproduced():
+    """What the page shows of each of the paper's tables and figures, by the title under which it is folded."""
+    section = PAGE.read_text().split('<section aria-labelledby="paper">')[1].split("</section>")[0]
+    return dict(re.findall(r"<details><summary>(.*?)</summary>(.*?)</details>", section, re.DOTALL))
+
+
+def test_the_papers_tables_and_figures_have_the_order_of_the_command():
+    titles = [title.removeprefix("iapr22: ") for title in reproduced() if title.startswith("iapr22: ")]
+    assert [title.partition(":")[0] for title in titles] == [
+        *("Table 1", "Table 2", "What each fix is worth", "Figure 3", "Figure 5"),
+        *("Sensitivity to eta", "Sensitivity to K", "Seconds of an update of the codes"),
+    ]
+
+
+def test_a_figure_has_its_numbers_below_it():
+    shown = reproduced()
+    assert [title for title, content in shown.items() if "<table" not in content] == []
+    for title, column in (
+        ("coco18: Figure 5: loss and MAP over the epochs", "best MAP, picture queries"),
+        ("coco18: Seconds of an update of the codes", "grows with the power"),
+        ("scenes: Figure 4: the five pictures nearest to a sentence", "precision@5"),
+    ):
+        assert f'<th scope="col">{column}' in shown[title]
+    assert '<th scope="row">SCM<td>.761\n' in shown["scenes: Figure 4: the five pictures nearest to a sentence"]
 
 
 def test_the_best_of_every_column_is_marked_and_nothing_else():
@@ -97,7 +123,7 @@ def test_a_row_of_the_papers_tables_that_sees_the_whole_picture_says_so():
     for row, words in (("TVDB", "best form, of the whole picture"), ("TVDB-I1", "the whole picture alone")):
         names = re.findall(rf"<code>{row}</code> <small>(.*?)</small>", section)
         assert words in names
-    assert "<code>TVDB-I1</code></th>" not in section
+    assert "<code>TVDB-I1</code><td>" not in section
 
 
 def test_all_files_that_numbers_come_from_are_named():
@@ -123,6 +149,6 @@ def test_the_photo_model_and_the_papers_tables_are_shown_where_they_are_there(co
     (copy / "results/reproduce/iapr22").mkdir(parents=True, exist_ok=True)
     (copy / "results/reproduce/iapr22/table2.json").write_text(json.dumps(made))
     page, _ = drawn(copy)
-    shown = ("<td>.222</td>", "<td>published</td>", "iapr22: Table 2", "of regions", "<b>.444</b>", "paper .555")
+    shown = ("<td>.222<", "<td>published<", "iapr22: Table 2", "of regions", "<b>.444</b>", "paper .555")
     assert [part for part in shown if part not in page] == []
     assert 'href="reproduce/iapr22/table2.html"' in page

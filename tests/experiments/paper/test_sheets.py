@@ -15,6 +15,17 @@ def test_a_star_is_a_star_in_markdown_too():
     assert sheet.to_markdown().splitlines()[-1] == "| **.5\\* [.4, .6]** |"
 
 
+def test_an_interval_is_below_its_number_in_a_page_and_behind_it_elsewhere():
+    sheet = Sheet("Caption", ["row"], [[Cell(".5*", strong=True, link="t1", more="[.4, .6]")]])
+    assert '<td><a href="#t1"><strong>.5*</strong></a><small>[.4, .6]</small></td>' in sheet.to_html()
+    assert sheet.to_markdown().splitlines()[-1] == r"| **.5\* [.4, .6]** |"
+    assert r"\textbf{.5* [.4, .6]} \\" in sheet.to_latex()
+
+
+def test_a_caption_is_not_as_narrow_as_its_table():
+    assert "<figcaption>Caption of 95 %</figcaption>\n<div" in SHEET.to_html()
+
+
 def test_latex_takes_no_text_for_a_command():
     text = latex(["a note"], [SHEET])
     assert r"\caption{Caption of 95 \%}" in text

@@ -43,7 +43,7 @@ def numbers(paper, rows=ROWS):
 def test_the_printed_value_and_the_difference_stand_beside_ours():
     sheet = next(sheets_of(PLAN, numbers(0.6)))
     assert list(sheet.head) == ["row", "16 bits", "paper", "ours − paper"]
-    assert [[cell.text for cell in row] for row in sheet.rows] == [
+    assert [[cell.line for cell in row] for row in sheet.rows] == [
         ["good", ".750 [.400, .800]", ".600", "+.150"],
         ["bad", ".500 [.400, .800]", ".600", "−.100"],
     ]
@@ -102,7 +102,7 @@ def test_a_table_has_no_figure_and_a_sweep_has_a_line_for_its_rows():
     assert panels_of(PLAN, numbers(None)) == []
     panel, *_ = panels_of(replace(PLAN, drawn="sweep", varied="eta", rows=rows), numbers(None))
     assert panel.lines == [Line("all", [1.0, 10.0], [0.75, 0.5])]
-    assert (panel.logarithmic, panel.level) == ("x", 0.25)
+    assert (panel.logarithmic, panel.chance) == ("x", 0.25)
 
 
 def test_an_axis_with_a_zero_is_not_logarithmic():
@@ -122,6 +122,12 @@ def test_precision_is_drawn_against_recall_from_where_it_is_more_than_that_of_a_
     assert panel.lines[0] == Line("good", [0.001, 1], [1, 0.5])
 
 
+def test_tvdb_stands_out_among_the_lines_of_precision_and_methods_without_networks_step_back():
+    rows = (*ROWS, Row("deep", "dcmh", "DCMH"), Row("ours", "tvdb-lstm", "TVDB"))
+    panel, *_ = panels_of(replace(PLAN, drawn="precision-recall", rows=rows), with_curves([{0.1: 1, 1: 0.5}]))
+    assert (panel.loud, panel.quiet) == (["ours"], ["good", "bad"])
+
+
 def test_the_page_of_a_figure_says_where_its_points_are():
     notes = notes_of(replace(PLAN, drawn="precision-recall"), "")
     assert any(note.endswith("Their points are the curve of each line of cells.jsonl.") for note in notes)
@@ -135,7 +141,7 @@ def test_all_panels_of_precision_have_one_scale_in_which_every_point_fits():
 
 
 def test_the_same_lines_give_the_same_files(tmp_path):
-    panels = [Panel("one", "x", "y", [Line("a", [1, 2], [3, 4])], level=3.5)] * 3
+    panels = [Panel("one", "x", "y", [Line("a", [1, 2], [3, 4])], chance=3.5)] * 3
     for name in ("first", "second"):
         draw(panels, tmp_path / name)
     for ending in ("svg", "png"):
@@ -191,7 +197,7 @@ def test_what_is_missing_is_blank_and_leaves_the_others_as_they_are():
         if (name, bits) != ("bad", 64)
     }
     sheet = next(sheets_of(replace(PLAN, bits=(16, 64)), some))
-    assert [[cell.text for cell in row] for row in sheet.rows] == [
+    assert [[cell.line for cell in row] for row in sheet.rows] == [
         ["good", ".750 [.400, .800]", ".750 [.400, .800]"],
         ["bad", ".500 [.400, .800]", ""],
     ]
@@ -201,7 +207,7 @@ def test_a_row_and_a_length_of_which_nothing_is_there_are_left_out():
     some = {place: number for place, number in numbers(0.6).items() if place[0] == "good"}
     sheet = next(sheets_of(replace(PLAN, bits=(16, 64)), some))
     assert list(sheet.head) == ["row", "16 bits", "paper", "ours − paper"]
-    assert [[cell.text for cell in row] for row in sheet.rows] == [["good", ".750 [.400, .800]", ".600", "+.150"]]
+    assert [[cell.line for cell in row] for row in sheet.rows] == [["good", ".750 [.400, .800]", ".600", "+.150"]]
     rows = tuple(replace(row, line="all", at=at) for row, at in zip(ROWS, (1.0, 10.0), strict=True))
     panel, *_ = panels_of(replace(PLAN, drawn="sweep", rows=rows), some)
     assert panel.lines == [Line("all", [1.0], [0.75])]

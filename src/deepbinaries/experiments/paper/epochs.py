@@ -57,6 +57,7 @@ def draw(plan: Plan, task_of: TaskOf, paper: str) -> Made:  # noqa: ARG001
         [panel for update, of in _by_update(first).items() for panel in _panels(update, of)],
         trainings=[_training(course) for _, course in courses],
         columns=3,
+        heading=f"gallery {first[0][1]['gallery']}, {first[0][1]['bits']} bits",
     )
 
 
@@ -125,7 +126,7 @@ def _panels(update: str, courses: Courses) -> list[Panel]:
 
     chance = courses[0][1]["chance"]
     scores = [
-        Panel(f"{update}, {QUERY[direction]} queries", "epoch", "MAP", lines(direction), marks=False, level=chance)
+        Panel(f"{update}, {QUERY[direction]} queries", "epoch", "MAP", lines(direction), marks=False, chance=chance)
         for direction in BOTH
     ]
     return [Panel(f"{update}, loss", "epoch", "loss", lines("loss"), marks=False), *scores]

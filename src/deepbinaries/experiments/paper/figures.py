@@ -6,7 +6,7 @@ That is with the same versions: another one of matplotlib may move a line, and o
 import math
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import BytesIO
@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 PANEL = 3.3, 2.6  # inches; two of them are as wide as a page's text
 DOTS = 200  # an inch of the PNG
 # Ten colours that those who see colours differently tell apart, then the same with dashes.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#7f7f7f", "#6a3d9a")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6a3d9a", "#8c564b", "#000000", "#7f7f7f")
+# Of quiet lines: twenty pairs of a tint and dashes. Dashes over a line of another tint leave both to be seen.
+TINTS = "#7f93ab", "#b89b6a", "#8f8f8f", "#a98aa8", "#84a088"
+DASHES: tuple[Any, ...] = "-", (0, (4, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5))
+LOUD = {"linewidth": 2.4, "markersize": 5, "zorder": 1.9}  # below the others, which are too thin to hide it
+PLAIN = {"linewidth": 1.1, "markersize": 2.5}
+CHANCE = "chance"
 QUALITY = 75  # of a JPEG
 PICTURES = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]+)")  # inside an SVG
 COORDINATES = re.compile(rb'(?<= d=")[^"]+|(?<= [xy]=")[^"]+')
@@ -52,23 +58,31 @@ class Panel:
     lines: Sequence[Line]
     logarithmic: str = ""  # "x", "y" or "xy"
     marks: bool = True  # whether points are marked
-    level: float | None = None  # a dotted line across, such as chance
+    chance: float | None = None  # a dotted line across
     x_ticks: Sequence[float] = ()  # where the x axis has numbers; (): at round ones
     y_range: tuple[float, float] | None = None  # None: all points fit in
+    loud: Collection[str] = ()  # the names of lines that stand out
+    quiet: Collection[str] = ()  # and of those that step back
 
 
-def draw(panels: Sequence[Panel], path: Path, *, columns: int = 2) -> None:
-    """Write the panels, row after row, as `path` with the endings .svg and .png; one legend serves all of them."""
+def draw(panels: Sequence[Panel], path: Path, *, columns: int = 2, heading: str = "") -> None:
+    """Write the panels, row after row, as `path` with the endings .svg and .png; one legend serves all of them.
+
+    The `heading` stands above all panels, and a line looks the same in each.
+    """
     rows = math.ceil(len(panels) / columns)
     with _style():
-        figure = new_figure(PANEL[0] * columns, PANEL[1] * rows + 0.5)
+        figure = new_figure(PANEL[0] * columns, PANEL[1] * rows + (0.75 if heading else 0.5))
         axes = figure.subplots(rows, columns, squeeze=False).flatten()
-        names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
+        looks = _looks(panels)
         for panel, axis in zip(panels, axes, strict=False):
-            _draw(panel, axis, names)
+            _draw(panel, axis, looks)
         for axis in axes[len(panels) :]:
             axis.set_visible(False)
+        if heading:
+            figure.suptitle(heading)
         shown = {text: line for axis in axes for line, text in zip(*axis.get_legend_handles_labels(), strict=True)}
+        names = [name for name in (*looks, CHANCE) if name in shown]
         figure.legend([shown[n] for n in names], names, loc="outside lower center", ncols=min(6, len(names)))
         save(figure, path)
 
@@ -116,22 +130,34 @@ def _to_hundredths(coordinates: re.Match[bytes]) -> bytes:
     return FINE.sub(lambda number: f"{round(float(number[0]), 2) + 0.0:g}".encode(), coordinates[0])
 
 
-def _draw(panel: Panel, axis: "Axes", names: Sequence[str]) -> None:
+def _looks(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
+    """How each line is drawn, by its name; colours go to the loud first, tints to the quiet."""
+    names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
+    loud = [name for name in names if any(name in panel.loud for panel in panels)]
+    pale = [name for name in names if any(name in panel.quiet for panel in panels)]
+    coloured = [*loud, *(name for name in names if name not in {*loud, *pale})]
+    looks = dict[str, dict[str, Any]]()
+    for number, name in enumerate(coloured):
+        looks[name] = {"color": COLOURS[number % len(COLOURS)], "linestyle": "-" if number < len(COLOURS) else "--"}
+        looks[name] |= LOUD if name in loud else PLAIN
+    for number, name in enumerate(pale):
+        looks[name] = PLAIN | {"color": TINTS[number % len(TINTS)], "linestyle": DASHES[number % len(DASHES)]}
+    return {name: looks[name] for name in names}
+
+
+def _draw(panel: Panel, axis: "Axes", looks: Mapping[str, Mapping[str, Any]]) -> None:
     for line in panel.lines:
-        number, points = names.index(line.name), line.points()
+        points = line.points()
         alone = len(set(points)) == 1  # a line of no length, as of codes that are all the same
         axis.plot(
             [x for x, _ in points],
             [y for _, y in points],
             label=line.name,
-            color=COLOURS[number % len(COLOURS)],
-            linestyle="-" if number < len(COLOURS) else "--",
-            linewidth=1.1,
             marker="o" if panel.marks or alone else None,
-            markersize=2.5,
+            **looks[line.name],
         )
-    if panel.level is not None:
-        axis.axhline(panel.level, color="#7f7f7f", linestyle=":", linewidth=1)
+    if panel.chance is not None:
+        axis.axhline(panel.chance, label=CHANCE, color="#7f7f7f", linestyle=":", linewidth=1)
     if "x" in panel.logarithmic:
         axis.set_xscale("log")
     if "y" in panel.logarithmic:

@@ -27,6 +27,7 @@ class Made:
     panels: Sequence[Panel] = ()
     trainings: Sequence[Mapping[str, Any]] = ()  # that its numbers link to
     columns: int = 2  # of panels
+    heading: str = ""  # above them
     drawn: bool = False  # there is a drawing beside the panels, written already
 
 
@@ -34,20 +35,19 @@ def write(plan: Plan, made: Made, folder: Path) -> list[Path]:
     """The files of a table or figure, written."""
     path = folder / plan.name
     figure = f"{plan.name}.svg" if made.panels else f"{plan.name}.png" if made.drawn else ""  # pictures are pixels
-    notes = [*made.notes, *(["Dotted lines: chance."] if any(panel.level is not None for panel in made.panels) else [])]
     making = f"How each number was made stands in [{plan.name}.json]({plan.name}.json)."
     if made.panels:
-        draw(made.panels, path, columns=made.columns)
+        draw(made.panels, path, columns=made.columns, heading=made.heading)
     texts = {
-        "md": markdown(plan.title, [*notes, making], made.sheets, figure),
-        "tex": latex(notes, made.sheets),
-        "html": html(plan.title, notes, made.sheets, figure, told(made.trainings, f"{plan.name}.json")),
+        "md": markdown(plan.title, [*made.notes, making], made.sheets, figure),
+        "tex": latex(made.notes, made.sheets),
+        "html": html(plan.title, made.notes, made.sheets, figure, told(made.trainings, f"{plan.name}.json")),
     }
     for ending, text in texts.items():
         with written_whole(path.with_suffix(f".{ending}")) as file:
             file.write(text.encode())
     about = {"format": FORMAT, "version": VERSION, "name": plan.name, "title": plan.title, "reduced": plan.reduced}
-    write_json(about | {"notes": notes} | dict(made.content), path.with_suffix(".json"))
+    write_json(about | {"notes": made.notes} | dict(made.content), path.with_suffix(".json"))
     endings = [*texts, "json", *(["svg", "png"] if figure else [])]
     return [path.with_suffix(f".{ending}") for ending in endings]
 

@@ -23,16 +23,18 @@ PAGE = """<!doctype html>
 <style>
 body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem; }}
 .scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 1rem 0 2rem; }}
-caption {{ text-align: left; font-weight: 600; padding: .4rem 0; }}
-th, td {{ padding: .2rem .6rem; text-align: right; white-space: nowrap; }}
-th:first-child, td:first-child {{ text-align: left; }}
-thead th {{ border-bottom: 1px solid; }}
+figure {{ margin: 1rem 0 2rem; }}
+figcaption {{ font-weight: 600; padding: .4rem 0; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .2rem .6rem; text-align: right; vertical-align: baseline; white-space: nowrap; }}
+th:first-child, td:first-child {{ text-align: left; white-space: normal; min-width: 9rem; }}
+thead th {{ border-bottom: 1px solid; vertical-align: bottom; white-space: normal; }}
+td small {{ display: block; }}
 td a {{ color: inherit; text-decoration: none; }}
 td a:hover, td a:focus {{ text-decoration: underline; }}
 dt {{ margin-top: .6rem; }}
 dt:target, dt:target + dd {{ background: #8883; }}
-dd {{ overflow-wrap: anywhere; }}
+p, dd {{ overflow-wrap: anywhere; }}
 img {{ max-width: 100%; }}
 </style>
 </head>
@@ -51,6 +53,16 @@ class Cell(NamedTuple):
     strong: bool = False
     note: str = ""  # shown by a page when pointed at
     link: str = ""  # where a page tells more
+    more: str = ""  # smaller and below the text in a page, behind it elsewhere
+
+    @property
+    def line(self) -> str:
+        """All of it in one line.
+
+        >>> Cell(".5", more="[.4, .6]").line
+        '.5 [.4, .6]'
+        """
+        return f"{self.text} {self.more}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -68,20 +80,20 @@ class Sheet:
         >>> Sheet("", ["a" * 136], []).is_wide, Sheet("", ["a" * 137], []).is_wide, Sheet("", ["a"] * 60, []).is_wide
         (False, True, True)
         """
-        columns = zip(self.head, *([cell.text for cell in row] for row in self.rows), strict=True)
+        columns = zip(self.head, *([cell.line for cell in row] for row in self.rows), strict=True)
         longest = [max(map(len, texts)) for texts in columns]
         return SIGN * sum(longest) + BETWEEN * len(longest) > TEXT_WIDTH
 
     def to_markdown(self) -> str:
         lines = [[*map(_in_a_row, self.head)], ["---"] * len(self.head)]
         for row in self.rows:
-            texts = ((_in_a_row(cell.text), cell.strong) for cell in row)
+            texts = ((_in_a_row(cell.line), cell.strong) for cell in row)
             lines.append([f"**{text}**" if strong else text for text, strong in texts])
         shown = [f"| {' | '.join(line)} |" for line in lines]
         return "\n".join([self.caption, "", *shown])
 
     def to_latex(self) -> str:
-        body = [self.head, *([rf"\textbf{{{in_latex(c.text)}}}" if c.strong else in_latex(c.text) for c in row]
+        body = [self.head, *([rf"\textbf{{{in_latex(c.line)}}}" if c.strong else in_latex(c.line) for c in row]
                              for row in self.rows)]  # fmt: skip
         lines = [" & ".join(map(in_latex, body[0])), *(" & ".join(row) for row in body[1:])]
         made_to_fit = r"\resizebox{\textwidth}{!}{%", "}"
@@ -106,13 +118,15 @@ class Sheet:
         def shown(cell: Cell) -> str:
             text = f"<strong>{escape(cell.text)}</strong>" if cell.strong else escape(cell.text)
             text = f'<a href="#{escape(cell.link)}">{text}</a>' if cell.link else text
+            text += f"<small>{escape(cell.more)}</small>" if cell.more else ""
             return f'<td title="{escape(cell.note)}">{text}</td>' if cell.note else f"<td>{text}</td>"
 
         head = "".join(f'<th scope="col">{escape(text)}</th>' for text in self.head)
         rows = "\n".join(f"<tr>{''.join(map(shown, row))}</tr>" for row in self.rows)
+        # A caption inside the table would be as narrow as the table is.
         return (
-            f'<div class="scroll"><table>\n<caption>{escape(self.caption)}</caption>\n'
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>"
+            f'<figure>\n<figcaption>{escape(self.caption)}</figcaption>\n<div class="scroll"><table>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>\n</figure>"
         )
 
 

@@ -23,6 +23,7 @@ from deepbinaries.experiments.paper.running import Piece, TaskOf
 from deepbinaries.experiments.paper.sheets import Cell, Sheet
 from deepbinaries.experiments.paper.trainings import anchor_of
 from deepbinaries.experiments.scores import BOTH
+from deepbinaries.registry import METHODS, TVDB
 
 PAPERS = "database"  # the gallery that holds the training items, as the paper's does
 LEAST_RECALL = 0.001  # that is drawn: before it precision is that of a few items, and anything
@@ -220,7 +221,9 @@ def _precision_recall(plan: Plan, numbers: Numbers, column: Column) -> Panel:
         curve = number.cells[0]["curve"]
         points = [(x, y) for x, y in zip(curve["recall"], curve["precision"], strict=True) if x >= LEAST_RECALL]
         lines.append(Line(name, [x for x, _ in points], [y for _, y in points]))
-    return Panel(_title(column), "recall", "precision", lines, marks=False)
+    ours = [row.name for row in plan.rows if METHODS.find(row.method).target == TVDB]
+    classical = [row.name for row in plan.rows if not METHODS.find(row.method).extra]  # networks need PyTorch
+    return Panel(_title(column), "recall", "precision", lines, marks=False, loud=ours, quiet=classical)
 
 
 def _on_one_scale(panels: Sequence[Panel]) -> list[Panel]:
@@ -241,7 +244,7 @@ def _sweep(plan: Plan, numbers: Numbers, column: Column) -> Panel:
         lines.append(Line(name, [row.at or 0.0 for row in here], [numbers[row.name, column].mean for row in here]))
     scale = "x" if all(x > 0 for line in lines for x in line.x) else ""
     chance = next(number.chance for (_, place), number in numbers.items() if place == column)
-    return Panel(_title(column), LETTERS.get(plan.varied, plan.varied), "MAP", lines, logarithmic=scale, level=chance)
+    return Panel(_title(column), LETTERS.get(plan.varied, plan.varied), "MAP", lines, logarithmic=scale, chance=chance)
 
 
 def _title(column: Column) -> str:
@@ -253,8 +256,10 @@ def notes_of(plan: Plan, paper: str) -> list[str]:
     if plan.drawn == "precision-recall":
         return [
             "Of codes: all items within each radius, all queries in one pot; of real values: by rank, mean of queries.",
-            f"Lines begin at a recall of {LEAST_RECALL:g}; before it precision is that of a few items. Their points "
+            f"Lines begin at a recall of {LEAST_RECALL:g}; before it precision is that of a few items. A line begins "
+            "further on where more than that lies at distance 0, nearer than which there is nothing. Their points "
             "are the curve of each line of cells.jsonl.",
+            "Thick lines are TVDB's, pale ones those of methods without networks.",
             "The paper's own curves are not at hand.",
         ]
     if not known(plan.name):
@@ -295,9 +300,9 @@ def _cells(number: Number | None, best: float, beside: bool) -> list[Cell]:
     if number is None:
         return [Cell("")] * (3 if beside else 1)
     mark = "*" if number.over_reference is not None and number.over_reference.differs else ""
-    around = f" [{', '.join(map(short, number.interval))}]" if number.interval is not None else ""
+    around = f"[{', '.join(map(short, number.interval))}]" if number.interval is not None else ""
     link = anchor_of(training_of(number.cells[0]))
-    found = [Cell(f"{short(number.mean)}{mark}{around}", number.mean == best, link=link)]
+    found = [Cell(f"{short(number.mean)}{mark}", number.mean == best, link=link, more=around)]
     if beside:
         found.append(Cell("" if number.paper is None else short(number.paper)))
         found.append(Cell("" if number.difference is None else signed(number.difference)))
