@@ -72,7 +72,7 @@ def main() -> None:
     }
     if options.out:
         about = {"model": "shipped" if options.shipped else "torch", "gallery": f"coco18, {len(ids):,} photographs"}
-        write_json(about | {"mode": "hamming", "k": K, "sentence": SENTENCE} | found, options.out, indent=1)
+        write_json(about | {"mode": "hamming", "k": K, "sentence": SENTENCE} | found, options.out)
 
 
 def asked(
