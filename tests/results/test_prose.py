@@ -4,6 +4,7 @@ import json
 import lzma
 from itertools import product
 from pathlib import Path
+from statistics import median
 
 import pytest
 from packed import packed_cells
@@ -359,8 +360,18 @@ def test_updates_take_as_long_as_is_said(findings):
     assert seconds["first"] <= 0.2
     assert "from labels alone, which N keeps, take up to a second (`gram`)" in findings
     assert round(seconds["start"], 1) == 1.0
-    assert "A measurement on a GPU is missing." in findings
+    assert "This measurement on a GPU is missing." in findings
     assert {line["machine"]["device"] for line in times} == {"cpu"}
+
+
+def test_a_step_on_a_gpu_takes_as_much_longer_by_its_update_as_is_said(findings):
+    measured = json.loads((RESULTS.parent / "benchmarks/results/training.json").read_text())["figures"]
+    assert (measured["sizes"]["batch"], measured["sizes"]["bits"]) == (512, 128)
+    step = {name: median(512_000 / rate for rate in rates) for name, rates in measured["pairs_a_second"].items()}
+    more = [step[f"tvdb-lstm{update}"] - step["bare tvdb-lstm"] for update in ("", ", gram", ", printed")]
+    spectral, gram, printed = (f"{milliseconds:.1f}".removeprefix("0") for milliseconds in more)
+    said = f"takes {spectral} ms more than that of the bare networks under `spectral`, {gram} ms more under `gram` and "
+    assert f"{said}{printed} ms under `printed`" in findings
 
 
 def test_tvdb_and_its_peers_are_as_far_from_the_papers_numbers_as_is_said(findings):
