@@ -1,7 +1,6 @@
+import mmap
 from pathlib import Path
 from types import SimpleNamespace
-
-import numpy as np
 
 from deepbinaries.experiments import measuring
 
@@ -16,9 +15,9 @@ def test_time_is_that_of_the_work_alone(monkeypatch):
 
 def test_the_peak_of_each_work_is_its_own():
     peaks = []
-    for megabytes in (120, 40):  # over 32 each: smaller arrays may come to lie where others were, and take nothing more
-        with measuring.measured() as taken:
-            np.ones(megabytes * 2**17)  # of 8 bytes each
+    for megabytes in (120, 40):
+        with measuring.measured() as taken, mmap.mmap(-1, megabytes * 2**20) as fresh:
+            fresh[:: mmap.PAGESIZE] = bytes(megabytes * 2**20 // mmap.PAGESIZE)  # an array may lie where others were
         peaks.append(taken["peak_megabytes"])
     assert 120 <= peaks[0] < 140
     assert 40 <= peaks[1] < 60
