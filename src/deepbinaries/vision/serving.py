@@ -20,7 +20,8 @@ def serve_forever(serve: Callable[[BufferedIOBase, BufferedIOBase, int], None]) 
     """
     seconds, *memory = map(int, sys.argv[1:])
     for limit in memory:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        with suppress(ValueError, OSError):  # macOS has no such limit; better to go without than not at all
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what a crash or a limit ends leaves nothing on the disk
     AvifImagePlugin.DEFAULT_MAX_THREADS = 1  # there are as many of these processes as there are cores
     with suppress(EOFError, BrokenPipeError), os.fdopen(0, "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
