@@ -76,6 +76,18 @@ def test_the_date_a_picture_was_taken_is_read_from_every_format(form):
     assert date_taken(file.getvalue()) == "2020-05-31T23:59:59"
 
 
+def test_the_note_of_a_jpeg_is_looked_for_before_its_pixels_alone():
+    exif = Image.Exif()
+    exif.get_ifd(0x8769)[0x9003] = "2020:05:31 23:59:59"
+    note, file = exif.tobytes(), io.BytesIO()
+    Image.new("RGB", (16, 16)).save(file, "JPEG")
+    plain = file.getvalue()
+    of_60_kb = b"\xff\xe2\xea\x62" + bytes(60_000)  # as of colours: other notes stand in front
+    segment = b"\xff\xff\xe1" + (len(note) + 2).to_bytes(2) + note  # with a byte that fills
+    assert date_taken(plain[:2] + 2 * of_60_kb + segment + plain[2:]) == "2020-05-31T23:59:59"
+    assert date_taken(plain + note) is None
+
+
 @given(st.binary(max_size=200))
 def test_a_hostile_note_tells_no_date_and_does_no_harm(rubbish):
     for begin in (b"II*\0\x08\0\0\0", b"\xff\xd8\xff\xe1Exif\0\0MM\0*\0\0\0\x08"):

@@ -135,8 +135,26 @@ def _exif_note(content: bytes) -> bytes | None:
         return content
     n = len(content)
     ends = [(0, _NOTE), (max(0, n - _NOTE), n)]  # WebP and some others keep it at their end
-    for first, last in [(0, _JPEG_NOTE)] if content.startswith(b"\xff\xd8") else ends:
+    for first, last in [(0, _head(content))] if content.startswith(b"\xff\xd8") else ends:
         places = [place for begin in _EXIF_BEGINS if (place := content.find(begin, first, last)) >= 0]
         if places:
             return b"Exif\0\0" + content[min(places) : last]
     return None
+
+
+def _head(content: bytes) -> int:
+    """Where the pixels of a JPEG begin, before which its notes stand; where that is not found, as far as they may.
+
+    >>> _head(bytes.fromhex("ffd8 ffe0 0004 0000 ffda")), _head(b"\\xff\\xd8 and no marker") == _JPEG_NOTE
+    (8, True)
+    """
+    place = 2
+    while place < _JPEG_NOTE and content[place : place + 1] == b"\xff":
+        marker = content[place + 1 : place + 2]
+        if marker == b"\xda":
+            return place
+        if marker == b"\xff":  # any number of them may stand in front of a marker
+            place += 1
+        else:
+            place += 2 + int.from_bytes(content[place + 2 : place + 4])
+    return _JPEG_NOTE
