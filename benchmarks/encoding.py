@@ -267,7 +267,7 @@ def main() -> None:
         lazy = LazyModel(given.model)
         lazy.get()
         indexed = of_indexing(Path(name), lazy, 4 if few else 600, SMALL, rounds)
-        large_indexed = of_indexing(Path(name), lazy, 1 if few else 240, LARGE, rounds)
+        large_indexed = of_indexing(Path(name), lazy, 1 if few else 480, LARGE, rounds)
         query = of_queries(random_collection(Path(name), lazy, items), lazy, rounds)
     rates, large_rates = of_small["photographs a second"], of_large["photographs a second"]
     ratios = {
