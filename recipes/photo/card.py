@@ -136,18 +136,20 @@ KINDS = {
 
 def of_words(found: Mapping[str, Any]) -> str:
     """What `words` found, in a paragraph."""
-    kinds = "; ".join(
-        f"{len(of['words'])} {what}, share {of['mean_overlap']:.1f} of these with their neighbour and "
-        f"{of['mean_overlap_at_random']:.2f} with that of another word, and {of['without_overlap']} share none"
-        for kind, what in KINDS.items()
-        for of in (found[kind],)
-    )
+    kinds = "; ".join(_of_kind(found[kind], what) for kind, what in KINDS.items())
     said = (
         f'Words that no caption of the training held, asked as "{found["sentence"].format("...")}", beside the nearest '
         f"word that the captions hold, by the first {found['k']} photographs of both: {kinds}. "
         f"`results/photo/words.json` has each answer beside its neighbour's."
     )
     return "\n" + textwrap.fill(said, 120)
+
+
+def _of_kind(found: Mapping[str, Any], what: str) -> str:
+    return (
+        f"{len(found['words'])} {what}, share {found['mean_overlap']:.1f} of these with their neighbour and "
+        f"{found['mean_overlap_at_random']:.2f} with that of another word, and {found['without_overlap']} share none"
+    )
 
 
 def told(cell: Mapping[str, Any]) -> bool:

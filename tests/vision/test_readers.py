@@ -150,7 +150,7 @@ def test_a_photograph_is_not_blamed_for_a_lack_of_memory_and_is_not_taken_for_fo
     with Readers(1, memory=400 * 2**20) as one:
         assert one.read(tmp_path / "large.png", everything) == (
             None,
-            "it takes more memory to decode than there is; save it in a smaller size, or free some",
+            "it takes more memory to decode than there is for it; save it in a smaller size",
         )
         assert one.read(tmp_path / "good.png", everything)[1].width == 20
 

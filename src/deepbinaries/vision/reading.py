@@ -71,7 +71,7 @@ def read_picture(file: bytes, *, name: str = "the picture", at_least: int | None
         raise
     except MemoryError as error:
         raise PictureMemoryError(
-            f"{name} takes more memory to decode than there is", next_step="save it in a smaller size, or free some"
+            f"{name} takes more memory to decode than there is for it", next_step="save it in a smaller size"
         ) from error
     except Exception as error:  # decoders answer damaged files with almost any kind
         reason = " ".join(str(error).split())

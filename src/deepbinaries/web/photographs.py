@@ -96,8 +96,6 @@ class Photographs:
 
     def _opened(self) -> tuple[Collection, EmbeddedIndex]:
         with self._opening:
-            if self._collection is None:
-                self._refuse_before_the_first_run()
             if self._collection is None or self._collection.made_by["model"] != self._made_by:
                 self._open()
             assert self._collection is not None and self._codes is not None  # noqa: S101, PT018 - `_open` has set them
@@ -105,6 +103,8 @@ class Photographs:
 
     def _open(self) -> None:
         """Open the index with the model that it was made by, which need not be the one that it will be made by."""
+        if self.indexing is not None and self.indexing.running and not has_answers(self.place):
+            raise not_indexed_yet()
         with Collection(self.place) as found:
             folder, made_by = found.folder, found.made_by
         is_given = self._given is not None and self._given.fingerprint == made_by["model"]
@@ -118,10 +118,6 @@ class Photographs:
         self._retire()
         self._collection, self._codes, self._model = collection, codes, model
         self._made_by, self._regions = made_by["model"], {}
-
-    def _refuse_before_the_first_run(self) -> None:
-        if self.indexing is not None and self.indexing.running and not has_answers(self.place):
-            raise not_indexed_yet()
 
     def _retire(self) -> None:
         """Close what answered before, and let that which answers become it."""
