@@ -77,6 +77,8 @@ def section(result: Mapping[str, Any], charts: Mapping[str, str]) -> str:
         lines += [OF_BARE_NETWORKS + steps(result["ratios"]), whole_training(result["figures"])]
     if result["name"] == "training_memory":
         lines.append(memory(result["figures"]))
+    if result["name"] == "whole_set":
+        lines.append(whole_sets(result["figures"]))
     if result["name"] == "encoding":
         lines += [rates(result["figures"]), sentences(result["figures"])]
     return "\n\n".join(lines)
@@ -288,6 +290,19 @@ def memory(figures: Mapping[str, Any]) -> str:
         f"{figures['pairs']:,} pictures of {regions} regions of {width:,} numbers, {figures['features_gb']} GB in "
         f"sparse files: {figures['peak_memory_gb']} GB of memory at the peak, pages of the files included; "
         f"{figures['allowed_gb']} GB are allowed. Small networks learn from all of them, the paper's from a few."
+    )
+
+
+def whole_sets(figures: Mapping[str, Any]) -> str:
+    """Seconds of an update of the codes of a whole training set, and of the same between all pairs of items."""
+    times = {"first": "first, s", "again": "again, s", "start": "by labels alone, s"}
+    rows = []
+    for update, seconds in figures["seconds"].items():
+        between_pairs = f"{seconds['all pairs']['seconds']:.2g}" if "all pairs" in seconds else "-"
+        rows.append((f"`{update}`", *(f"{seconds[name]:.2g}" for name in times), between_pairs))
+    return table(("update", *times.values(), "first, between all pairs, s"), rows) + (
+        f"\n\n{figures['items']:,} items with {figures['label_sets']:,} label sets, {figures['bits']} bits, on "
+        f"{figures['device']}. Eigenvectors of all pairs, which `spectral` and `relaxed` would want, were not tried."
     )
 
 

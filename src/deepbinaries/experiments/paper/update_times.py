@@ -62,11 +62,11 @@ def measure(
         "again": lambda: of_all(known),
         "start": lambda: start_all(rule, L, bits, np.random.default_rng(0)),
     }
-    least = {what: _least(work, there, repeats, lasting) for what, work in timed.items()}
-    return {"seconds": {what: float(f"{value:.4g}") for what, value in least.items()}, "label_sets": len(known.between)}
+    seconds = {what: float(f"{least(work, there, repeats, lasting):.4g}") for what, work in timed.items()}
+    return {"seconds": seconds, "label_sets": len(known.between)}
 
 
-def _least(work: Callable[[], Any], device: torch.device, repeats: int, lasting: float) -> float:
+def least(work: Callable[[], Any], device: torch.device, repeats: int, lasting: float) -> float:
     """The least seconds of so many repeats, and of more until they have lasted."""
     found: list[float] = []
     while len(found) < repeats or sum(found) < lasting:
