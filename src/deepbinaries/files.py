@@ -127,6 +127,7 @@ def write_json_lines(entries: Iterable[Any], path: Path) -> None:
 
 
 def write_json(content: Any, path: Path, *, indent: int | None = None) -> None:
-    """Write a JSON value."""
+    """Write a JSON value, on one line and without spaces unless it is indented."""
+    separators = (",", ":") if indent is None else None
     with written_whole(path) as file:
-        file.write(json.dumps(content, allow_nan=False, indent=indent).encode("ascii") + b"\n")
+        file.write(json.dumps(content, allow_nan=False, indent=indent, separators=separators).encode("ascii") + b"\n")

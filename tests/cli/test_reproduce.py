@@ -265,7 +265,7 @@ def test_a_table_of_times_is_of_one_machine_and_shows_what_is_there(reproduce, t
     own = (out / "times.jsonl").read_text().splitlines()
     for line in map(json.loads, own):
         seconds = dict.fromkeys(line["seconds"], 7.0)
-        line["machine"] |= {"device": "A Machine"}
+        line["machine"] |= {"device": "A Machine", "processor": "of a name that no panel has room for in a line"}
         of_another.append(json.dumps(line | {"seconds": seconds}))
     (out / "times.jsonl").write_text("\n".join([*own, *of_another[1:]]) + "\n")
     capsys.readouterr()
@@ -279,6 +279,9 @@ def test_a_table_of_times_is_of_one_machine_and_shows_what_is_there(reproduce, t
     tables = page.split("\nSeconds of")[1:]
     assert all((" 7.0 |" in table) == ("A Machine" in table) for table in tables)
     assert "| spectral |  | 7.0 | 7.0 |" in tables[-1]
+    titles = [text for text in re.findall(r">([^<]*)</text>", (out / "time.svg").read_text()) if " name " in text]
+    assert len(titles) == 4
+    assert max(map(len, titles)) <= 36  # or it runs into the panel beside it
     assert reproduce("time", items=240, out=out) == 0  # of this machine nothing is missing
 
 

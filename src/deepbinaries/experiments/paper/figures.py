@@ -33,9 +33,11 @@ DASHES: tuple[Any, ...] = "-", (0, (4, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5))
 LOUD = {"linewidth": 2.4, "markersize": 5, "zorder": 1.9}  # below the others, which are too thin to hide it
 PLAIN = {"linewidth": 1.1, "markersize": 2.5}
 CHANCE = "chance"
-QUALITY = 75  # of a JPEG
+QUALITY = 68  # of a JPEG
 PICTURES = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]+)")  # inside an SVG
 COORDINATES = re.compile(rb'(?<= d=")[^"]+|(?<= [xy]=")[^"]+')
+UNSEEN = re.compile(rb"(?<=\n)[ ]+|[ ]*<!--(?:(?!-->).)*-->\n", re.DOTALL)  # of an SVG: indents and comments
+OF_LINES = 64  # colours that lines and letters take, soft edges included
 FINE = re.compile(rb"-?\d+\.\d{3,}")  # a number with more digits than can be seen
 STYLE: dict[Any, Any] = {
     "font.size": 8,
@@ -110,11 +112,13 @@ def save(figure: "Figure", path: Path) -> None:
         figure.savefig(drawn, format="svg", dpi=DOTS, metadata={"Date": None})
         figure.savefig(pixels, format="png", dpi=DOTS)
     with written_whole(path.with_suffix(".svg")) as file:
-        file.write(COORDINATES.sub(_to_hundredths, PICTURES.sub(_as_jpeg, drawn.getvalue())))
+        small = COORDINATES.sub(_to_hundredths, PICTURES.sub(_as_jpeg, drawn.getvalue()))
+        file.write(UNSEEN.sub(b"", small))
     with written_whole(path.with_suffix(".png")) as file:
         # A palette takes a third of the bytes, or less; this one has the colours that few pixels have as well.
+        photographs = any(axis.images for axis in figure.axes)
         all_ = Image.open(pixels).convert("RGB")
-        few = all_.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3)
+        few = all_.quantize(256 if photographs else OF_LINES, Image.Quantize.MAXCOVERAGE, kmeans=3)
         few.save(file, format="PNG", optimize=True, dpi=(DOTS, DOTS))
 
 

@@ -1,6 +1,7 @@
 """Seconds of an update of the codes: of a batch, and of a whole training set as it grows."""
 
 import math
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -34,6 +35,7 @@ WHAT = {
 }
 MACHINE = {"processor": str, "cores": float, "device": str, "threads": float}
 SHAPE = {"seconds": dict.fromkeys(WHAT, float), "machine": MACHINE}
+TITLE_WIDTH = 36  # characters of a machine's name above a panel, which has half a page
 PAPERS = (
     "The paper's source has, in lines that are commented out, 130 minutes for one round over the whole training set, "
     "which has 50,000 items of COCO, on a server with Intel Xeon processors, and about 300 ms for a batch, for which "
@@ -171,7 +173,7 @@ def _panels(lines: Sequence[Time], name: str) -> list[Panel]:
     for what, words in WHAT.items():
         of = {update: [line for line in lines if line["update"] == update] for update in updates}
         drawn = [Line(update, [x["items"] for x in at], [x["seconds"][what] for x in at]) for update, at in of.items()]
-        title = f"{words}\n{name}" if name else words
+        title = "\n".join([words, *textwrap.wrap(name, TITLE_WIDTH)])
         sizes = sorted({line["items"] for line in lines})
         found.append(Panel(title, "training items", "seconds", drawn, logarithmic="xy", x_ticks=sizes))
     return found
