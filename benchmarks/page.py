@@ -75,6 +75,8 @@ def section(result: Mapping[str, Any], charts: Mapping[str, str]) -> str:
         lines.append(engines(result["figures"]))
     if result["name"] == "training":
         lines += [OF_BARE_NETWORKS + steps(result["ratios"]), whole_training(result["figures"])]
+    if result["name"].startswith("training_again"):
+        lines.append("The networks of `training` once more, on another machine of the same kind.")
     if result["name"] == "training_memory":
         lines.append(memory(result["figures"]))
     if result["name"] == "whole_set":
@@ -302,7 +304,8 @@ def whole_sets(figures: Mapping[str, Any]) -> str:
         rows.append((f"`{update}`", *(f"{seconds[name]:.2g}" for name in times), between_pairs))
     return table(("update", *times.values(), "first, between all pairs, s"), rows) + (
         f"\n\n{figures['items']:,} items with {figures['label_sets']:,} label sets, {figures['bits']} bits, on "
-        f"{figures['device']}. Eigenvectors of all pairs, which `spectral` and `relaxed` would want, were not tried."
+        f"{figures['device']}; the least of {figures['repeats']} repeats. Between all pairs no eigenvectors were "
+        "tried, which `spectral` and `relaxed` would want."
     )
 
 

@@ -360,7 +360,7 @@ def main() -> None:
     }
     for part in chosen.parts:
         found, raw = measures[part]()
-        ratios |= {name: round(ratio, 3) for name, ratio in found.items()}
+        ratios |= {name: round(ratio, 4) for name, ratio in found.items()}  # .6999 is not .7
         figures |= raw
         print(f"{part}\n" + "\n".join(f"  {name}: {value}" for name, value in (found | raw).items()), flush=True)
     path = record(

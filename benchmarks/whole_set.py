@@ -2,9 +2,9 @@
 
     python benchmarks/whole_set.py
 
-The paper updates codes batch by batch since its updates of the whole set took hours. Ours compute between distinct
-label sets; beside them stands the same update between all pairs of items, where it can be had: eigenvectors of so many
-pairs cannot. Labels are drawn like COCO's, with far more label sets than the 18 labels of coco18 have.
+The paper updates codes batch by batch, since a round over the whole set took it 130 minutes. Ours compute between
+distinct label sets; under `gram` and `printed` the same update between all pairs of items stands beside them. Labels
+are drawn like COCO's, with far more label sets than the 18 labels of coco18 have.
 
 Without a GPU everything is small: it shows that the benchmark runs, and little else.
 """
@@ -27,7 +27,8 @@ ITEMS, FEW = 50_000, 300
 BITS, BATCH, REPEATS = 128, 128, 2
 ETA = 0.3
 UPDATES = ("spectral", "relaxed", "gram", "printed")
-BETWEEN_PAIRS = ("gram", "printed")  # the others need eigenvectors
+BETWEEN_PAIRS = ("gram", "printed")  # the others would want eigenvectors between so many items
+OF_THE_SET = ("first", "again", "start")  # a batch is too short a work for so few repeats
 
 
 def beside_all_pairs(update: str, labels: Tensor) -> dict[str, float]:
@@ -58,7 +59,8 @@ def main() -> None:
     found: dict[str, Any] = {}
     for update in UPDATES:
         ours = measure(update, ETA, labels, bits=BITS, batch=BATCH, repeats=REPEATS, lasting=0, device=device.type)
-        found[update] = ours["seconds"]
+        found[update] = {name: ours["seconds"][name] for name in OF_THE_SET}
+        label_sets = ours["label_sets"]
         if update in BETWEEN_PAIRS:
             found[update]["all pairs"] = pairs = beside_all_pairs(update, there)
             ratios[f"vs_all_pairs_{update}"] = round(pairs["seconds"] / ours["seconds"]["first"], 2)
@@ -71,8 +73,9 @@ def main() -> None:
             "torch": torch.__version__,
             "scale": "full" if on_gpu else "small: it shows that the benchmark runs, and little else",
             "items": len(labels),
-            "label_sets": ours["label_sets"],
+            "label_sets": label_sets,
             "bits": BITS,
+            "repeats": REPEATS,
             "seconds": found,
         },
         command=f"python benchmarks/whole_set.py --device {device.type}",

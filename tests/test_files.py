@@ -14,6 +14,13 @@ def test_a_value_survives(tmp_path):
     assert read_json(tmp_path / "a.json") == {"word": "vicuña"}
 
 
+def test_a_value_takes_one_line_without_spaces_unless_it_is_indented(tmp_path):
+    write_json({"a": [1, 2]}, tmp_path / "short.json")
+    write_json({"a": [1, 2]}, tmp_path / "long.json", indent=1)
+    assert (tmp_path / "short.json").read_text() == '{"a":[1,2]}\n'
+    assert (tmp_path / "long.json").read_text() == '{\n "a": [\n  1,\n  2\n ]\n}\n'
+
+
 def test_a_file_over_the_limit_is_refused(tmp_path):
     (tmp_path / "a").write_bytes(b"12345")
     assert read_bytes(tmp_path / "a", limit=5) == b"12345"

@@ -365,11 +365,14 @@ def test_updates_take_as_long_as_is_said(findings):
     assert most("first", False) <= 0.2
     assert "from labels alone, which N keeps, up to a second (`gram`)" in findings
     assert round(most("start", False), 1) == 1.0
-    assert ".24 ms under `printed`, two under `spectral` and `relaxed`, 11 at most under `gram`" in findings
-    printed = (line for line in times if line["machine"]["device"] != "cpu" and line["update"] == "printed")
-    assert round(1000 * median(line["seconds"]["batch"] for line in printed), 2) == 0.24
-    assert round(1000 * most("batch", True, "spectral", "relaxed")) == 2
+    assert "2.3 ms at most under `spectral` and `relaxed`, 11 ms under `gram`;" in findings
+    assert round(1000 * most("batch", True, "spectral", "relaxed"), 1) == 2.3
     assert round(1000 * most("batch", True, "gram")) == 11
+    assert "On a GPU a batch takes longer, but under `printed`:" in findings
+    for update in ("spectral", "relaxed", "gram"):
+        least = min(x["seconds"]["batch"] for x in times if x["update"] == update and x["machine"]["device"] != "cpu")
+        assert least > most("batch", False, update)
+    assert most("batch", True, "printed") < 1.1 * most("batch", False, "printed")
     assert "an update of the whole set takes .03 s at most, and codes from labels alone .2 s." in findings
     assert round(most("first", True), 2) == 0.03
     assert round(most("start", True), 1) == 0.2
@@ -385,11 +388,10 @@ def test_updates_at_the_size_of_coco_take_as_long_as_is_said(findings):
     alone = f"it takes {spectral['start']:.1f} s under `spectral` on the GPU, {relaxed['start']:.1f} s under `relaxed`"
     few = [f"{seconds['start']:.2f}".removeprefix("0") for seconds in (gram, printed)]
     assert f"{alone}, {few[0]} s under `gram` and {few[1]} s under `printed`" in findings
-    assert "those 5.4 s is its decomposition, done once: later updates take a millisecond" in findings
-    assert max(spectral["again"], relaxed["again"]) < 0.001 < 0.01 * spectral["first"]
-    pairs = f"{short(gram['all pairs']['seconds'])} s under `gram` and {short(printed['all pairs']['seconds'])} s"
-    times = (ratios["vs_all_pairs_gram"], ratios["vs_all_pairs_printed"])
-    assert f"{pairs} under `printed` on the same GPU, {times[0]:.1f} and {times[1]:.1f} times as long" in findings
+    pairs = [f"{seconds['all pairs']['seconds']:.3f}".removeprefix("0") for seconds in (gram, printed)]
+    factors = [f"{ratios[f'vs_all_pairs_{update}']:.1f}" for update in ("gram", "printed")]
+    assert f"a factor of {factors[0]} under `gram` and of {factors[1]} under `printed`: between all" in findings
+    assert f"between all pairs an update takes {pairs[0]} and {pairs[1]} s on the same GPU" in findings
     assert gram["all pairs"]["equal_bits"] == printed["all pairs"]["equal_bits"] == 1
 
 
@@ -399,7 +401,7 @@ def test_a_step_on_a_gpu_takes_as_much_longer_by_its_update_as_is_said(findings)
     step = {name: median(512_000 / rate for rate in rates) for name, rates in measured["pairs_a_second"].items()}
     more = [step[f"tvdb-lstm{update}"] - step["bare tvdb-lstm"] for update in ("", ", gram", ", printed")]
     spectral, gram, printed = (f"{milliseconds:.1f}".removeprefix("0") for milliseconds in more)
-    said = f"takes {spectral} ms more than that of the bare networks under `spectral`, {gram} ms more under `gram` and "
+    said = f"takes {spectral} ms more than that of its bare networks under `spectral`, {gram} ms more under `gram` and "
     assert f"{said}{printed} ms under `printed`" in findings
 
 
@@ -414,7 +416,7 @@ def test_tvdb_and_its_peers_are_as_far_from_the_papers_numbers_as_is_said(findin
     assert "Of fifteen peers eleven are above their printed numbers at every length" in findings
 
 
-def test_what_trials_beyond_the_edges_brought_dvsh_is_as_said():
+def test_what_trials_beyond_the_edges_brought_dvsh_is_as_said(findings):
     said = words_of(RESULTS / "README.md")
     chosen = {
         cell["rule"]: max(tried["mean"] for tried in cell["tuning"]["tried"])
@@ -425,8 +427,14 @@ def test_what_trials_beyond_the_edges_brought_dvsh_is_as_said():
     assert ({trial["method"] for trial in beyond}, len(beyond)) == ({"dvsh"}, 12)
     best = {rule: max((t for t in beyond if t["rule"] == rule), key=lambda t: t["mean"]) for rule in ("r18", "r17")}
     assert best["r18"]["settings"] == {"learning_rate": 0.001, "mu_c": 0.05}
-    assert f"has a mean of {short(best['r18']['mean'])} over both directions where {short(chosen['r18'])}" in said
-    assert f"{short(best['r17']['mean'])} at most, and {short(chosen['r17'])} is the chosen one's" in said
+    assert f"at its rate, has {short(best['r18']['mean'])} where {short(chosen['r18'])} was the best" in said
+    more = short(best["r18"]["mean"] - chosen["r18"])
+    assert f"DVSH's on r18 could bring {more} more on validation items" in findings
+    at_rate = [t["settings"]["mu_c"] for t in beyond if t["rule"] == "r18" and t["settings"]["learning_rate"] == 0.001]
+    assert min(at_rate) == 0.05
+    tried = [tuple(t["settings"].values()) for t in beyond if t["rule"] == "r17"]
+    assert sorted(tried) == [(0.0001, 0.05), (0.0001, 0.1), (0.0001, 0.2), (0.0003, 0.05)]
+    assert f"have {short(best['r17']['mean'])} at most, and {short(chosen['r17'])} is the chosen one's" in said
 
 
 def test_labels_like_those_of_coco_have_as_many_sets_as_is_said(findings):

@@ -166,6 +166,17 @@ def test_a_drawing_has_fine_numbers_in_its_texts_alone(tmp_path):
     assert not [found for found in re.findall(r' (?:d|x|y)="([^"]+)', text) if re.search(r"\.\d{3}", found)]
 
 
+def test_a_drawing_of_lines_has_few_colours_and_no_indents_or_comments(tmp_path):
+    lines = [Line(f"line {n}", [1, 2], [n, n + 1]) for n in range(8)]
+    draw([Panel("a  title  of -- spaces", "x", "y", lines)], tmp_path / "lines")
+    text = (tmp_path / "lines.svg").read_text()
+    assert ">a  title  of -- spaces</text>" in text
+    assert "<!--" not in text
+    assert not [line for line in text.splitlines() if line.startswith(" ")]
+    with Image.open(tmp_path / "lines.png") as drawing:
+        assert len(drawing.convert("RGB").getcolors()) <= 64
+
+
 def middle_of(file):
     """The colour of a picture's middle."""
     with Image.open(file) as picture:

@@ -33,7 +33,7 @@ DASHES: tuple[Any, ...] = "-", (0, (4, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5))
 LOUD = {"linewidth": 2.4, "markersize": 5, "zorder": 1.9}  # below the others, which are too thin to hide it
 PLAIN = {"linewidth": 1.1, "markersize": 2.5}
 CHANCE = "chance"
-QUALITY = 68  # of a JPEG
+QUALITY = 64  # of a JPEG
 PICTURES = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]+)")  # inside an SVG
 COORDINATES = re.compile(rb'(?<= d=")[^"]+|(?<= [xy]=")[^"]+')
 UNSEEN = re.compile(rb"(?<=\n)[ ]+|[ ]*<!--(?:(?!-->).)*-->\n", re.DOTALL)  # of an SVG: indents and comments
