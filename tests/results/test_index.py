@@ -128,7 +128,7 @@ def test_a_row_of_the_papers_tables_that_sees_the_whole_picture_says_so():
 
 def test_all_files_that_numbers_come_from_are_named():
     used = {path.name for path in (REPOSITORY / "results").glob("**/*.jsonl*")}
-    unused = {"choices.jsonl.xz", "regions-fine-tuned.jsonl", "beyond.jsonl"}  # the README and the findings have these
+    unused = {"choices.jsonl.xz", "regions-fine-tuned.jsonl"}  # the README and the findings have these
     unpacked = {"comparison.jsonl"}  # of somebody who adds to it
     measured = PAGE.read_text().split('<section aria-labelledby="measured">')[1]
     assert [name for name in used - unused - unpacked if name not in measured] == []
