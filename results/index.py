@@ -230,8 +230,8 @@ said.</li>
 <code>comparison.jsonl.xz</code>, of the two forms in <code>cells.jsonl</code>, of what regions add in
 <code>regions.jsonl</code>, from the trainings in <code>forms.jsonl.xz</code>; of the two forms trained once more in
 <code>again.jsonl.xz</code>, of trials of DVSH beyond those it was chosen by in <code>beyond.jsonl</code>. Of the photo
-model: <code>photo/cells.jsonl</code>, and <code>photo/trials.jsonl</code> of what regions bring to it. Of the paper's tables
-and figures, below <code>reproduce</code>: <code>cells.jsonl.xz</code>, <code>epochs.jsonl</code>,
+model: <code>photo/cells.jsonl</code>, and <code>photo/trials.jsonl</code> of what regions bring to it. Of the
+paper's tables and figures, below <code>reproduce</code>: <code>cells.jsonl.xz</code>, <code>epochs.jsonl</code>,
 <code>times.jsonl</code> and <code>answers.jsonl</code>. Of how many things regions find: <code>rpn.json</code>. A
 cell has settings, seed, command, extremes over ties, and digests of data, split and codes. <code>python
 results/index.py</code> draws this page from them; <a href="README.md">README.md</a> has the words.</li></ul>"""
